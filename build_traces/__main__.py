@@ -1,0 +1,5 @@
+"""`python -m build_traces`."""
+
+from build_traces.cli import main
+
+main()

@@ -1,0 +1,109 @@
+"""Search a built site for what was not rendered; for the build, which leaves such things as text and exits 0."""
+
+import re
+from bisect import bisect_right
+from dataclasses import dataclass
+from html.parser import HTMLParser
+from pathlib import Path
+
+CODE = {"code", "pre", "script", "style", "svg"}
+INLINE = {"a", "abbr", "b", "data", "em", "i", "small", "span", "strong", "sub", "sup", "wbr"}
+STAMPED_NOT = {"404.html"}
+LEFT_AS_TEXT = {
+    re.compile(r"\{\{[^{}\n]*\w\.\w[^{}\n]*\}\}"): "a fact was not rendered",
+    re.compile(r"^[ \t]*/{3,}.*$", re.MULTILINE): "a block was not rendered",
+    re.compile(r"^.*-+8<-+.*$", re.MULTILINE): "a snippet was not embedded",
+    re.compile(r"Traceback \(most recent call last\)"): "a Python traceback is on the page",
+    re.compile(r"[\x02\x03]|klzzwxh|wzxhzdk"): "a placeholder of Markdown is on the page",
+}
+
+
+@dataclass(frozen=True, order=True)
+class Problem:
+    """Something on a built page that should not be there, or is not there."""
+
+    file: Path
+    line: int
+    message: str
+
+    def __str__(self) -> str:
+        return f"{self.file}:{self.line}: {self.message}"
+
+
+def check_site(site: Path) -> list[Problem]:
+    """All problems of the HTML pages under `site`, by file and line."""
+    pages = sorted(site.rglob("*.html"))
+    if not pages:
+        return [Problem(site, 1, "there is no HTML page")]
+    return sorted(problem for page in pages for problem in check_page(page))
+
+
+def check_page(page: Path) -> list[Problem]:
+    """The problems of one HTML file."""
+    reader = _Reader()
+    reader.feed(page.read_text(encoding="utf-8"))
+    reader.close()
+    problems = [Problem(page, line, message) for line, message in reader.problems]
+    if not reader.stamped and page.name not in STAMPED_NOT:
+        problems.append(Problem(page, 1, "the page has no stamp: is build_traces.markdown in markdown_extensions?"))
+    text = reader.text
+    for pattern, message in LEFT_AS_TEXT.items():
+        problems += [
+            Problem(page, reader.line_at(match.start()), f"{message}: {' '.join(match[0].split())!r}")
+            for match in pattern.finditer(text)
+        ]
+    return problems
+
+
+class _Reader(HTMLParser):
+    """Gathers the text outside code, with its lines, and what elements lack."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.problems: list[tuple[int, str]] = []
+        self.stamped = False
+        self._open_code: list[str] = []
+        self._pieces: list[str] = []
+        self._starts: list[int] = []
+        self._lines: list[int] = []
+        self._length = 0
+
+    @property
+    def text(self) -> str:
+        return "".join(self._pieces)
+
+    def line_at(self, offset: int) -> int:
+        """The line of the HTML file on which the text at this offset stands."""
+        piece = bisect_right(self._starts, offset) - 1
+        return self._lines[piece] + self._pieces[piece].count("\n", 0, offset - self._starts[piece])
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        """Called by HTMLParser."""
+        classes = (dict(attrs).get("class") or "").split()
+        if tag == "data" and "fact" in classes and not dict(attrs).get("value"):
+            self.problems.append((self.getpos()[0], f"a fact has no value: {dict(attrs).get('data-fact')}"))
+        if tag == "aside" and "stamp" in classes:
+            self.stamped = True
+        if tag in CODE:
+            self._open_code.append(tag)
+        elif tag not in INLINE:
+            self._add("\n")
+
+    def handle_endtag(self, tag: str) -> None:
+        """Called by HTMLParser."""
+        if tag in self._open_code:
+            while self._open_code.pop() != tag:
+                pass
+        elif tag not in INLINE:
+            self._add("\n")
+
+    def handle_data(self, data: str) -> None:
+        """Called by HTMLParser."""
+        if not self._open_code:
+            self._add(data)
+
+    def _add(self, text: str) -> None:
+        self._starts.append(self._length)
+        self._lines.append(self.getpos()[0])
+        self._pieces.append(text)
+        self._length += len(text)

@@ -1,0 +1,109 @@
+"""Facts: named values of a recording, addressed by a path.
+
+A path is `<stage>.<fact>`, `<stage>.step<n>.<fact>` for one profiled step (from 1), and
+`recording.<fact>` for the machine. A fact measured over processes is their median; `.low` and
+`.high` behind it are the extremes. Some facts take a key: `mlp_eager.op_count.aten::t`.
+"""
+
+import re
+from dataclasses import dataclass
+
+from build_traces.errors import FactError
+from build_traces.ladder import Ladder
+from build_traces.recording import Recording, Spread
+from build_traces.stage_view import StageView
+from build_traces.vocabulary import (
+    KERNEL_FIELDS,
+    MB,
+    RECORDING_FACTS,
+    STAGE_FACTS,
+    Query,
+    Raw,
+    Scalar,
+    unknown_name,
+)
+
+__all__ = ["KERNEL_FIELDS", "MB", "RECORDING_FACTS", "STAGE_FACTS", "Fact", "Facts"]
+
+SPREAD_PARTS = ("low", "high")
+STEP = re.compile(r"step(\d+)")
+
+
+@dataclass(frozen=True)
+class Fact:
+    """A derived value, with where it came from."""
+
+    path: str
+    value: Scalar
+    unit: str
+    spread: Spread | None
+    stamp: str
+
+
+class Facts:
+    """All facts of one recording, by path; a stage is read from disk once."""
+
+    def __init__(self, recording: Recording, ladder: Ladder) -> None:
+        self.recording = recording
+        self.ladder = ladder
+        self._views: dict[str, StageView] = {}
+
+    def view(self, stage: str) -> StageView:
+        """Raises FactError, which names the nearest stages."""
+        if stage not in self.ladder.names:
+            unknown_name("stage", stage, [*self.ladder.names, "recording"])
+        if stage not in self._views:
+            self._views[stage] = StageView(self.recording, self.ladder.stage(stage), self.ladder)
+        return self._views[stage]
+
+    def get(self, path: str) -> Fact:
+        """The fact at this path. Raises FactError, which names the nearest paths there are."""
+        first, _, rest = path.partition(".")
+        if not rest:
+            raise FactError(
+                f"{path!r} is no path of a fact", hint="write <stage>.<fact>, such as mlp_eager.kernel_count"
+            )
+        if first == "recording":
+            return self._recording_fact(path, rest)
+        view = self.view(first)
+        step = None
+        if match := STEP.match(rest.partition(".")[0]):
+            step, rest = int(match[1]), rest.partition(".")[2]
+        name, _, key = rest.partition(".")
+        if name not in STAGE_FACTS:
+            unknown_name("fact", name, list(STAGE_FACTS), prefix=f"{first}.")
+        definition = STAGE_FACTS[name]
+        key, part = _split_part(key)
+        if key and not definition.key:
+            raise FactError(f"fact {name!r} takes no key, {key!r} was given", hint=f"write {first}.{name}")
+        if definition.key and not definition.key.startswith("[") and not key:
+            raise FactError(f"fact {name!r} needs a key", hint=f"write {first}.{name}.<{definition.key}>")
+        raw = definition.derive(Query(view, step, key))
+        unit = definition.unit
+        if name == "kernel":
+            unit = KERNEL_FIELDS[key.partition(".")[2]].unit
+        return self._fact(path, raw, unit, part, view.stamp)
+
+    def _recording_fact(self, path: str, rest: str) -> Fact:
+        name, part = _split_part(rest)
+        if name not in RECORDING_FACTS:
+            unknown_name("fact", name, list(RECORDING_FACTS), prefix="recording.")
+        definition = RECORDING_FACTS[name]
+        return self._fact(
+            path, definition.derive(self.recording), definition.unit, part, self.recording.environment.stamp
+        )
+
+    def _fact(self, path: str, raw: Raw, unit: str, part: str, stamp: str) -> Fact:
+        if isinstance(raw, Spread):
+            return Fact(path, getattr(raw, part or "median"), unit, raw, stamp)
+        if part:
+            raise FactError(f"{path.rpartition('.')[0]} has no spread: it is one value", hint="leave out ." + part)
+        return Fact(path, raw, unit, None, stamp)
+
+
+def _split_part(rest: str) -> tuple[str, str]:
+    """`kernel.1.us.low` → (`kernel.1.us`, `low`)."""
+    if rest in SPREAD_PARTS:
+        return "", rest
+    head, _, last = rest.rpartition(".")
+    return (head, last) if last in SPREAD_PARTS else (rest, "")

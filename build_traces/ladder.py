@@ -1,0 +1,138 @@
+"""The ladder: which stages there are, in which order, and the hash that says whether one is stale."""
+
+import ast
+import hashlib
+import tomllib
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from build_traces.errors import LadderError
+
+LADDER_FILE = "ladder.toml"
+STAGE_KEYS = {"name", "title", "against", "cold"}
+
+
+@dataclass(frozen=True)
+class Stage:
+    """One rung: one snippet and one entry in ladder.toml."""
+
+    name: str
+    title: str
+    against: str
+    cold: bool
+    snippet: Path
+
+
+@dataclass(frozen=True)
+class Ladder:
+    """The stages in the order in which a reader climbs them."""
+
+    snippets: Path
+    stages: tuple[Stage, ...]
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        return tuple(stage.name for stage in self.stages)
+
+    def stage(self, name: str) -> Stage:
+        """Raises LadderError that lists the stages there are."""
+        for stage in self.stages:
+            if stage.name == name:
+                return stage
+        raise LadderError(
+            f"there is no stage {name!r}",
+            where=str(self.snippets / LADDER_FILE),
+            hint=f"the stages are {', '.join(self.names)}",
+        )
+
+    def select(self, names: list[str]) -> tuple[Stage, ...]:
+        """The named stages in the ladder's order, all of them for an empty list."""
+        chosen = {self.stage(name).name for name in names}
+        return tuple(s for s in self.stages if not names or s.name in chosen)
+
+
+def load(snippets: Path) -> Ladder:
+    """Read snippets/ladder.toml. Raises LadderError, which names the entry that is wrong."""
+    path = snippets / LADDER_FILE
+    try:
+        data = tomllib.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise LadderError(
+            f"cannot be read: {error.strerror}", where=str(path), hint="run from the root of the repository"
+        ) from error
+    except tomllib.TOMLDecodeError as error:
+        raise LadderError(f"not valid TOML: {error}", where=str(path)) from error
+    entries = data.get("stage", [])
+    if not entries:
+        raise LadderError("lists no stage", where=str(path), hint='add one as [[stage]] with name = "…"')
+    stages = tuple(_stage(entry, snippets, path) for entry in entries)
+    names = [stage.name for stage in stages]
+    for stage in stages:
+        if names.count(stage.name) > 1:
+            raise LadderError(f"stage {stage.name!r} is listed twice", where=str(path))
+        if stage.against not in names:
+            raise LadderError(
+                f"stage {stage.name!r} is set against {stage.against!r}, which is no stage", where=str(path)
+            )
+    return Ladder(snippets, stages)
+
+
+def _stage(entry: dict[str, Any], snippets: Path, path: Path) -> Stage:
+    name = entry.get("name", "")
+    if not isinstance(name, str) or not name.isidentifier():
+        raise LadderError(f"a stage is named {name!r}, which is no Python module name", where=str(path))
+    unknown = set(entry) - STAGE_KEYS
+    if unknown:
+        raise LadderError(
+            f"stage {name!r} has unknown keys {sorted(unknown)}",
+            where=str(path),
+            hint=f"the keys are {', '.join(sorted(STAGE_KEYS))}",
+        )
+    snippet = snippets / f"{name}.py"
+    if not snippet.is_file():
+        raise LadderError(f"stage {name!r} has no snippet", where=str(path), hint=f"write {snippet}")
+    return Stage(
+        name=name,
+        title=str(entry.get("title", name)),
+        against=str(entry.get("against", name)),
+        cold=bool(entry.get("cold", False)),
+        snippet=snippet,
+    )
+
+
+def sources(stage: Stage) -> tuple[Path, ...]:
+    """The snippet and every sibling snippet that it imports, directly or not, by name."""
+    found: dict[str, Path] = {}
+    waiting = [stage.snippet]
+    while waiting:
+        path = waiting.pop()
+        if path.name in found:
+            continue
+        found[path.name] = path
+        waiting.extend(sibling for module in _imports(path) if (sibling := path.with_name(f"{module}.py")).is_file())
+    return tuple(found[name] for name in sorted(found))
+
+
+def _imports(path: Path) -> set[str]:
+    try:
+        tree = ast.parse(path.read_bytes(), filename=str(path))
+    except SyntaxError as error:
+        raise LadderError(f"not valid Python: {error.msg}", where=f"{path}:{error.lineno}") from error
+    modules: set[str] = set()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            modules.update(alias.name.partition(".")[0] for alias in node.names)
+        elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
+            modules.add(node.module.partition(".")[0])
+    return modules
+
+
+def digest(stage: Stage) -> str:
+    """sha256 over what a recording of this stage depends on: its sources and whether it is cold."""
+    sha = hashlib.sha256(f"cold={stage.cold}\n".encode())
+    for path in sources(stage):
+        content = path.read_bytes()
+        sha.update(f"{path.name} {len(content)}\n".encode())
+        sha.update(content)
+    return sha.hexdigest()

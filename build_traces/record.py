@@ -1,0 +1,498 @@
+"""Record stages: run each in fresh processes on the GPU and keep what the profiler saw.
+
+For the operator of a GPU machine, through `python -m build_traces record`. This side never
+imports torch: the processes it starts do (worker.py).
+"""
+
+import gzip
+import importlib.metadata
+import importlib.util
+import os
+import shutil
+import statistics
+import subprocess
+import tempfile
+from collections import deque
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Protocol, TypeVar
+
+import msgspec
+
+from build_traces import counters, local_kernels, trace
+from build_traces.errors import BuildTracesError, RecordingError
+from build_traces.half_made import half_made_folder, write_whole
+from build_traces.jobs import RAW_TRACE_FILE, TABLE_FILE, CeilingSample, Job, Probe, Role, Timing
+from build_traces.ladder import Ladder, Stage, digest
+from build_traces.processes import CACHE_FOLDER, INSTALL_HINT, LOCAL_KERNELS_HINT, WORKER, Batch, Limits
+from build_traces.recording import (
+    ENVIRONMENT_FILE,
+    PROFILE_FILE,
+    PROTOCOL,
+    STAGE_FILE,
+    TRACE_FILE,
+    Ceilings,
+    Environment,
+    GpuWork,
+    KernelPackage,
+    Process,
+    Spread,
+    StageRecord,
+    State,
+    encode,
+    open_recording,
+    record_command,
+    recording_name,
+    spread,
+    status,
+    step_time_us,
+)
+
+T = TypeVar("T")
+
+LOGS = Path(".record-logs")
+INDUCTOR_CODE = ("async_compile", "def call(")
+"""What a Python file of Inductor's cache holds if it is the code of a whole graph."""
+
+
+@dataclass(frozen=True)
+class Request:
+    """What to record, where to, and how much of it."""
+
+    ladder: Ladder
+    out: Path
+    stages: tuple[Stage, ...]
+    everything: bool = False
+    processes: int = 5
+    limits: Limits = field(default_factory=Limits)
+    ncu: Path | None = field(default_factory=counters.find_ncu)
+    logs: Path = LOGS
+    worker: tuple[str, ...] = WORKER
+
+
+class Reporter(Protocol):
+    """Who is told how far the recording is; the command line shows it as a progress bar."""
+
+    def planned(self, recording: str, stages: int, processes: int) -> None: ...
+    def running(self, what: str) -> None: ...
+    def process_done(self) -> None: ...
+    def stage_done(self, stage: str, time_us: Spread) -> None: ...
+    def stage_failed(self, error: RecordingError) -> None: ...
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """Which stages were recorded into which folder, and why the others were not."""
+
+    folder: Path
+    recorded: tuple[str, ...]
+    failed: tuple[RecordingError, ...]
+
+
+@dataclass(frozen=True)
+class Plan:
+    """The jobs of one stage: one process a job, two for a cold stage (timed, then profiled)."""
+
+    stage: Stage
+    timing: tuple[Job, ...]
+    profiling: tuple[Job, ...]
+
+    @property
+    def jobs(self) -> list[Job]:
+        if self.timing is self.profiling:
+            return list(self.timing)
+        return [job for pair in zip(self.timing, self.profiling, strict=True) for job in pair]
+
+
+def record(request: Request, reporter: Reporter) -> Outcome:
+    """Record what is stale (or everything) of the request's stages.
+
+    A failed stage does not keep the others from being recorded; its old recording stays whole.
+    Raises RecordingError where nothing can be recorded at all.
+    """
+    _require_installed("torch", "triton", "kernels", "liger-kernel")
+    if request.processes < 1:
+        raise RecordingError("", f"{request.processes} processes measure nothing", hint="give --processes 1 or more")
+    commit = source_commit()
+    with _workshop() as workshop:
+        probe = _probe(request, workshop)
+        folder = request.out / recording_name(probe.gpu, probe.torch)
+        environment = _environment(probe, commit, request.ncu)
+        known = _known_environment(folder, environment, request)
+        todo = [s for s in request.stages if request.everything or _is_due(s, folder, environment.machine)]
+        plans = [_plan(stage, request, workshop) for stage in todo]
+        processes = sum(len(plan.jobs) + 1 for plan in plans) + (0 if known else request.processes)
+        reporter.planned(folder.name, len(plans), processes)
+        ceilings = known.ceilings if known else _measure_ceilings(request, workshop, reporter)
+        environment = msgspec.structs.replace(environment, ceilings=ceilings)
+        if not known:
+            _write_environment(folder, environment)
+        outcome = _record_stages(plans, folder, environment, request, reporter)
+        if outcome.recorded:
+            _write_environment(folder, environment)
+    return outcome
+
+
+def _is_due(stage: Stage, folder: Path, machine: str) -> bool:
+    return status(stage, folder, machine).state is not State.FRESH
+
+
+def this_machine(request: Request) -> str:
+    """The name that a recording made here has. Raises RecordingError without a GPU or torch."""
+    _require_installed("torch", "triton")
+    with _workshop() as workshop:
+        probe = _probe(request, workshop)
+    return recording_name(probe.gpu, probe.torch)
+
+
+def _record_stages(
+    plans: list[Plan], folder: Path, environment: Environment, request: Request, reporter: Reporter
+) -> Outcome:
+    recorded: list[str] = []
+    failed: list[RecordingError] = []
+    batches = _Batches(plans, request)
+    try:
+        for plan in plans:
+            try:
+                made = _record_stage(plan, batches, folder, environment, request, reporter)
+            except BuildTracesError as error:
+                failure = error if isinstance(error, RecordingError) else RecordingError(plan.stage.name, str(error))
+                failed.append(_keep_logs(failure, request.logs))
+                reporter.stage_failed(failure)
+                continue
+            recorded.append(plan.stage.name)
+            reporter.stage_done(plan.stage.name, spread([step_time_us(p, plan.stage.cold) for p in made.processes]))
+    finally:
+        batches.close()
+    return Outcome(folder, tuple(recorded), tuple(failed))
+
+
+class _Batches:
+    """A batch of processes for each plan, in order; the next one can be started ahead."""
+
+    def __init__(self, plans: list[Plan], request: Request) -> None:
+        self._coming = deque(plans)
+        self._request = request
+        self._ahead: Batch | None = None
+
+    def take(self) -> Batch:
+        self.start_ahead()
+        assert self._ahead is not None
+        batch, self._ahead = self._ahead, None
+        return batch
+
+    def start_ahead(self) -> None:
+        """Let the next batch import; call it when nothing on this machine is being timed."""
+        if self._ahead is None and self._coming:
+            self._ahead = Batch(self._coming.popleft().jobs, self._request.limits, self._request.worker)
+
+    def close(self) -> None:
+        if self._ahead is not None:
+            self._ahead.close()
+
+
+def _record_stage(
+    plan: Plan, batches: _Batches, folder: Path, environment: Environment, request: Request, reporter: Reporter
+) -> StageRecord:
+    stage = plan.stage
+    sha256 = digest(stage)  # before it runs: an edit meanwhile must leave it stale
+    reporter.running(f"{stage.name} · starting")
+    with batches.take() as batch:
+        batch.wait_until_quiet()
+        timings, profiles = _run(plan, batch, reporter)
+    processes = tuple(_process(stage, t, _trace(job)) for t, job in zip(timings, profiles, strict=True))
+    nearest = nearest_median(processes, stage.cold)
+    published = profiles[nearest]
+    batches.start_ahead()  # counting bytes does not mind the noise of imports
+    reporter.running(f"{stage.name} · HBM bytes")
+    counted = _count(stage, published, processes[nearest], request)
+    reporter.process_done()
+    code = _generated_code(published)
+    made = StageRecord(
+        stage=stage.name,
+        protocol=PROTOCOL,
+        sha256=sha256,
+        command=record_command(stage.name),
+        recorded=environment.date,
+        commit=environment.commit,
+        machine=environment.machine,
+        flops=timings[0].flops,
+        processes=processes,
+        published_process=nearest,
+        hbm=counted.kernels,
+        hbm_missing=counted.missing,
+        artefacts=tuple(code),
+    )
+    if digest(stage) != sha256:
+        raise RecordingError(stage.name, "its snippet changed while it was recorded", hint=record_command(stage.name))
+    try:
+        with half_made_folder(folder / stage.name) as target:
+            (target / TRACE_FILE).write_bytes(gzip.compress(_raw_trace(published), mtime=0))
+            shutil.copyfile(published.path(TABLE_FILE), target / PROFILE_FILE)
+            for name, text in code.items():
+                (target / name).write_text(text, encoding="utf-8")
+            (target / STAGE_FILE).write_bytes(encode(made))
+    except OSError as error:
+        raise RecordingError(
+            stage.name,
+            f"its recording cannot be written to {folder}: {error.strerror or error}",
+            hint="free disk space or give another --out; the old recording is as it was",
+        ) from error
+    return made
+
+
+def _run(plan: Plan, batch: Batch, reporter: Reporter) -> tuple[list[Timing], list[Job]]:
+    """Run the stage's processes; return what they timed and the jobs that hold their traces."""
+    timings = []
+    total = len(plan.timing)
+    for n, (timing, profiling) in enumerate(zip(plan.timing, plan.profiling, strict=True), start=1):
+        what = f"process {n} of {total}"
+        reporter.running(f"{plan.stage.name} · {what}")
+        answer = batch.run(timing, what)
+        timings.append(_decode(answer, Timing, plan.stage.name, what))
+        reporter.process_done()
+        if profiling is not timing:
+            batch.run(profiling, f"{what} (profiled)")
+            reporter.process_done()
+    return timings, list(plan.profiling)
+
+
+def _decode(answer: bytes, kind: type[T], stage: str, what: str) -> T:
+    try:
+        return msgspec.json.decode(answer, type=kind)
+    except msgspec.DecodeError as error:
+        raise RecordingError(stage, f"{what} ended without a whole answer: {error}", hint="record it again") from error
+
+
+def _raw_trace(job: Job) -> bytes:
+    return trace.scrub(trace.load(job.path(RAW_TRACE_FILE)))
+
+
+def _trace(job: Job) -> trace.Trace:
+    return trace.parse(_raw_trace(job), source=f"{job.stage}'s trace")
+
+
+def _process(stage: Stage, timing: Timing, seen: trace.Trace) -> Process:
+    if not seen.kernels():
+        raise RecordingError(
+            stage.name, "its trace holds no kernel", hint="another profiler may hold the GPU: end it and record again"
+        )
+    return Process(
+        first_call_ms=timing.first_call_ms,
+        time_us=timing.time_us,
+        back_to_back_us=timing.back_to_back_us,
+        peak_bytes=timing.peak_bytes,
+        error=timing.error,
+        cpu_us=tuple(_label_us(stage, seen, step.number) for step in seen.steps),
+        step_us=tuple(step.dur_us for step in seen.steps),
+        work=gpu_work(seen),
+    )
+
+
+def _label_us(stage: Stage, seen: trace.Trace, step: int) -> float:
+    labels = [op for op in seen.ops if op.kind == "annotation" and op.name == stage.name and op.step == step]
+    if len(labels) != 1:
+        raise RecordingError(stage.name, f"step {step} of its trace has {len(labels)} labels {stage.name!r}, not one")
+    return labels[0].dur_us
+
+
+def gpu_work(seen: trace.Trace) -> tuple[GpuWork, ...]:
+    """The steps' GPU work side by side: the nth launch of equal kind, name, grid and block is one entry."""
+    us: dict[tuple[trace.ActivityKind, str, tuple[int, ...], tuple[int, ...], int], list[float | None]] = {}
+    for at, step in enumerate(seen.steps):
+        times_seen: dict[tuple[object, ...], int] = {}
+        for work in (a for a in seen.activities if a.step == step.number):
+            launch = (work.kind, work.name, work.grid, work.block)
+            nth = times_seen[launch] = times_seen.get(launch, 0) + 1
+            us.setdefault((*launch, nth), [None] * len(seen.steps))[at] = work.dur_us
+    return tuple(GpuWork(kind, name, grid, block, tuple(times)) for (kind, name, grid, block, _), times in us.items())
+
+
+def nearest_median(processes: tuple[Process, ...], cold: bool) -> int:
+    """The process whose trace is published: nearest to the median GPU time, or first step of a cold stage."""
+    times = [p.step_us[0] if cold else _gpu_us(p) for p in processes]
+    middle = statistics.median(times)
+    return min(range(len(times)), key=lambda n: abs(times[n] - middle))
+
+
+def _gpu_us(process: Process) -> float:
+    return sum(statistics.fmean(u for u in work.us if u is not None) for work in process.work)
+
+
+def _count(stage: Stage, published: Job, process: Process, request: Request) -> counters.Counted:
+    job = _job(Role.COUNT_BYTES, Path(published.folder) / "counters", request, stage.name)
+    kernels = [w.name for w in process.work if w.kind == "kernel"]
+    return counters.count(job, kernels, request.ncu, published.path(CACHE_FOLDER), request.limits)
+
+
+def _generated_code(job: Job) -> dict[str, str]:
+    """Inductor's Python file of each compiled graph, by the name it is kept under."""
+    root = job.path(CACHE_FOLDER)
+    texts = [p.read_text(encoding="utf-8") for p in sorted(root.rglob("*.py"))]
+    graphs = sorted({_without_paths(t, root) for t in texts if all(mark in t for mark in INDUCTOR_CODE)})
+    return {f"inductor_{n}.py": text for n, text in enumerate(graphs, start=1)}
+
+
+def _without_paths(text: str, root: Path) -> str:
+    """The code without the paths of the machine that generated it."""
+    for folder in (root / "inductor", root, Path.cwd()):
+        text = text.replace(f"{folder}{os.sep}", "")
+    return text
+
+
+# Before the stages
+
+
+@contextmanager
+def _workshop() -> Iterator[Path]:
+    """A temporary folder for the processes' files. Raises RecordingError if the disk is full."""
+    try:
+        folder = Path(tempfile.mkdtemp(prefix="build-traces-"))
+    except OSError as error:
+        raise RecordingError(
+            "", f"no temporary folder can be made: {error.strerror}", hint="free disk space"
+        ) from error
+    try:
+        yield folder
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def _job(role: Role, folder: Path, request: Request, stage: str = "") -> Job:
+    return Job(role=role, folder=str(folder), snippets=str(request.ladder.snippets.resolve()), stage=stage)
+
+
+def _plan(stage: Stage, request: Request, workshop: Path) -> Plan:
+    def jobs(role: Role) -> tuple[Job, ...]:
+        return tuple(
+            _job(role, workshop / stage.name / f"{role.value}-{n}", request, stage.name)
+            for n in range(1, request.processes + 1)
+        )
+
+    if stage.cold:
+        return Plan(stage, jobs(Role.TIME_COLD), jobs(Role.PROFILE_COLD))
+    measured = jobs(Role.MEASURE)
+    return Plan(stage, measured, measured)
+
+
+def _require_installed(*packages: str) -> None:
+    for package in packages:
+        if importlib.util.find_spec(package.replace("-", "_")) is None:
+            raise RecordingError("", f"{package} is not installed", hint=INSTALL_HINT)
+
+
+def _probe(request: Request, workshop: Path) -> Probe:
+    job = _job(Role.ENVIRONMENT, workshop / "environment", request)
+    what = "the look at the machine"
+    try:
+        with Batch([job], request.limits, request.worker) as batch:
+            return _decode(batch.run(job, what), Probe, "", what)
+    except RecordingError as error:
+        raise _keep_logs(error, request.logs) from None
+
+
+def _measure_ceilings(request: Request, workshop: Path, reporter: Reporter) -> Ceilings:
+    jobs = [_job(Role.CEILINGS, workshop / f"ceilings-{n}", request) for n in range(request.processes)]
+    samples = []
+    try:
+        with Batch(jobs, request.limits, request.worker) as batch:
+            batch.wait_until_quiet()
+            for n, job in enumerate(jobs, start=1):
+                what = f"process {n} of {len(jobs)}"
+                reporter.running(f"ceilings · {what}")
+                samples.append(_decode(batch.run(job, f"ceilings, {what}"), CeilingSample, "", "ceilings"))
+                reporter.process_done()
+    except RecordingError as error:
+        raise _keep_logs(error, request.logs) from None
+    return Ceilings(
+        copy_bytes_per_s=tuple(s.copy_bytes_per_s for s in samples),
+        gemm_flops_per_s=tuple(s.gemm_flops_per_s for s in samples),
+        gemm_back_to_back_flops_per_s=tuple(s.gemm_back_to_back_flops_per_s for s in samples),
+    )
+
+
+def _environment(probe: Probe, commit: str, ncu: Path | None) -> Environment:
+    """Everything about the machine but its ceilings."""
+    try:
+        origin = local_kernels.origin()
+    except BuildTracesError as error:
+        raise RecordingError("", str(error), hint=LOCAL_KERNELS_HINT) from error
+    return Environment(
+        gpu=probe.gpu,
+        driver=probe.driver,
+        cuda=probe.cuda,
+        torch=probe.torch,
+        triton=probe.triton,
+        kernels=importlib.metadata.version("kernels"),
+        liger_kernel=importlib.metadata.version("liger-kernel"),
+        python=probe.python,
+        ncu=counters.version(ncu),
+        date=datetime.now(UTC).date().isoformat(),
+        commit=commit,
+        l2_bytes=probe.l2_bytes,
+        hbm_bytes=probe.hbm_bytes,
+        sm_count=probe.sm_count,
+        ceilings=Ceilings((), (), ()),
+        kernel_packages=(KernelPackage(origin.repo, origin.kind, origin.detail),),
+    )
+
+
+def _known_environment(folder: Path, environment: Environment, request: Request) -> Environment | None:
+    """The recorded environment where its ceilings still hold."""
+    if request.everything or not (folder / ENVIRONMENT_FILE).is_file():
+        return None
+    try:
+        known = open_recording(folder).environment
+    except RecordingError:
+        return None
+    return known if known.machine == environment.machine else None
+
+
+def _write_environment(folder: Path, environment: Environment) -> None:
+    try:
+        write_whole(folder / ENVIRONMENT_FILE, encode(environment))
+    except OSError as error:
+        raise RecordingError(
+            "",
+            f"{folder / ENVIRONMENT_FILE} cannot be written: {error.strerror}",
+            hint="free disk space or give another --out",
+        ) from error
+
+
+def source_commit() -> str:
+    """The commit that is recorded from; `-dirty` behind it if snippets or recorder differ from it.
+
+    `SOURCE_COMMIT` names it where only the files of a checkout are at hand, without its history.
+    """
+    if commit := os.environ.get("SOURCE_COMMIT"):
+        return commit
+    try:
+        head = _git("rev-parse", "HEAD")
+        dirty = _git("status", "--porcelain", "--", "snippets", "build_traces")
+    except (OSError, subprocess.CalledProcessError) as error:
+        raise RecordingError(
+            "", "the commit to record from is unknown: this is no git checkout", hint="export SOURCE_COMMIT=<commit>"
+        ) from error
+    return f"{head}-dirty" if dirty else head
+
+
+def _git(*arguments: str) -> str:
+    return subprocess.run(["git", *arguments], capture_output=True, text=True, check=True).stdout.strip()
+
+
+def _keep_logs(error: RecordingError, logs: Path) -> RecordingError:
+    """The error with its log moved out of the temporary folder."""
+    if error.log is None or not error.log.is_file():
+        return error
+    kept = logs / (error.stage or "recorder") / "log.txt"
+    try:
+        kept.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copyfile(error.log, kept)
+    except OSError:  # a full disk must not hide the error itself
+        return error
+    error.message = error.message.replace(str(error.log), str(kept))
+    error.log = kept
+    return error

@@ -1,0 +1,261 @@
+"""One recorded stage seen whole: the trace and stage.json, joined into values the facts and blocks use.
+
+Structure (what ran under what) comes from the published trace; times come from every process.
+A count that differs between the profiled steps is refused: one number would be wrong for some step.
+"""
+
+import statistics
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+
+from build_traces.errors import FactError
+from build_traces.ladder import Ladder, Stage
+from build_traces.recording import GpuWork, KernelBytes, Process, Recording, Spread, StageRecord, spread, step_time_us
+from build_traces.trace import NONE, Activity, ActivityKind, Call, Op, Step, Trace
+
+
+@dataclass(frozen=True)
+class WorkRow:
+    """GPU work of a step with equal kind, name, grid and block: one row of the kernel list.
+
+    `us` is the time of one of its `count` launches, None where no process agrees with the
+    published trace on it; `draws` says in how many processes it ran so.
+    """
+
+    kind: ActivityKind
+    name: str
+    grid: tuple[int, ...]
+    block: tuple[int, ...]
+    count: int
+    us: Spread
+    draws: int
+    hbm: KernelBytes | None
+
+
+@dataclass(frozen=True)
+class OpNode:
+    """An op with the ops inside it and the calls that no op inside it made."""
+
+    op: Op
+    calls: tuple[Call, ...]
+    children: tuple["OpNode", ...]
+
+
+class StageView:
+    """Everything derived from one stage of one recording; cheap to make, derived when asked."""
+
+    def __init__(self, recording: Recording, stage: Stage, ladder: Ladder) -> None:
+        self.recording = recording
+        self.stage = stage
+        self.ladder = ladder
+
+    @property
+    def against(self) -> "StageView":
+        """The stage that this one's time is compared with."""
+        return StageView(self.recording, self.ladder.stage(self.stage.against), self.ladder)
+
+    @cached_property
+    def record(self) -> StageRecord:
+        return self.recording.stage(self.stage.name)
+
+    @cached_property
+    def trace(self) -> Trace:
+        return self.recording.trace(self.stage.name)
+
+    @property
+    def stamp(self) -> str:
+        """What every number of this stage carries."""
+        return self.recording.environment.stamped(self.record.recorded, self.record.commit)
+
+    @property
+    def published(self) -> Process:
+        return self.record.processes[self.record.published_process]
+
+    # Steps
+
+    def steps(self, step: int | None) -> tuple[Step, ...]:
+        """All profiled steps, or the one counted from 1. Raises FactError."""
+        steps = self.trace.steps
+        if step is None:
+            return steps
+        if not 1 <= step <= len(steps):
+            raise FactError(f"stage {self.stage.name} has profiled steps 1 to {len(steps)}, no step {step}")
+        return (steps[step - 1],)
+
+    @cached_property
+    def shown_step(self) -> int:
+        """The step that pictures show, from 1: the first of a cold stage, else the one nearest the median."""
+        if self.stage.cold:
+            return 1
+        times = self.published.step_us
+        middle = statistics.median(times)
+        return min(range(len(times)), key=lambda n: abs(times[n] - middle)) + 1
+
+    # Counts, from the trace
+
+    def count(self, what: str, of_step: Callable[[Step], int], step: int | None) -> int:
+        """A count that is the same in every step asked for. Raises FactError where it is not."""
+        counts = [of_step(s) for s in self.steps(step)]
+        if len(set(counts)) != 1:
+            raise FactError(
+                f"{what} of stage {self.stage.name} differs by step: {', '.join(map(str, counts))}",
+                hint=f"say which step: {self.stage.name}.step1.{what}",
+            )
+        return counts[0]
+
+    def work_count(self, kind: ActivityKind, containing: str, step: int | None) -> int:
+        return self.count(
+            f"{kind}_count",
+            lambda s: sum(containing in a.name for a in self.trace.of_kind(kind, s.number)),
+            step,
+        )
+
+    def launch_count(self, name: str, step: int | None) -> int:
+        return self.count(
+            "launch_count",
+            lambda s: sum(name in ("", c.name) for c in self.trace.launches(s.number)),
+            step,
+        )
+
+    def call_count(self, matches: Callable[[str], bool], what: str, step: int | None) -> int:
+        return self.count(what, lambda s: sum(c.step == s.number and matches(c.name) for c in self.trace.calls), step)
+
+    def op_count(self, name: str, step: int | None) -> int:
+        return self.count(
+            "op_count",
+            lambda s: sum(op.kind == "op" and op.step == s.number and name in ("", op.name) for op in self.trace.ops),
+            step,
+        )
+
+    def launches_by_name(self, step: int | None = None) -> dict[str, int]:
+        """How often a step calls each launch, in the order of first use; from the shown step if they differ."""
+        number = self.steps(step or self.shown_step)[0].number
+        return dict(Counter(c.name for c in self.trace.launches(number)))
+
+    def nth_kernel(self, n: int, step: int | None) -> Activity:
+        """The nth kernel of a step, from 1 in the order they run. Raises FactError."""
+        kernels = self.trace.kernels(self.steps(step or self.shown_step)[0].number)
+        if not 1 <= n <= len(kernels):
+            raise FactError(f"stage {self.stage.name} has kernels 1 to {len(kernels)} a step, no kernel {n}")
+        return kernels[n - 1]
+
+    # Times, over processes
+
+    def over_processes(self, value: Callable[[Process], float]) -> Spread:
+        return spread([value(process) for process in self.record.processes])
+
+    def time_us(self) -> Spread:
+        """How long a step takes without a profiler."""
+        return self.over_processes(lambda p: step_time_us(p, self.stage.cold))
+
+    def profiled_us(self, of_process: Callable[[Process], tuple[float, ...]], step: int | None) -> Spread:
+        """A time of each profiled step: the median over steps in each process, or one step's."""
+        self.steps(step)
+        return self.over_processes(lambda p: _one(of_process(p), step))
+
+    def work_us(self, kinds: tuple[ActivityKind, ...], step: int | None) -> Spread:
+        """Summed time of a step's GPU work of these kinds."""
+        self.steps(step)
+        return self.over_processes(lambda p: _one(_sum_by_step(p.work, kinds), step))
+
+    def kernel_us(self, n: int, step: int | None) -> Spread:
+        """Time of the nth kernel of a step in the processes that ran the same kernels by name."""
+        self.nth_kernel(n, step)
+        names = _kernel_names(self.published)
+        same = [p for p in self.record.processes if _kernel_names(p) == names]
+        kernels = [[w for w in p.work if w.kind == "kernel"][n - 1] for p in same]
+        return spread([_one(_present(w.us), step) for w in kernels])
+
+    @property
+    def draws(self) -> int:
+        """In how many ways the processes launched this stage: names, grids and blocks of a step's work."""
+        return len({tuple((w.kind, w.name, w.grid, w.block) for w in p.work) for p in self.record.processes})
+
+    # HBM
+
+    def hbm(self) -> tuple[KernelBytes, ...]:
+        """HBM bytes by kernel, in launch order. Raises FactError where the counters could not be read."""
+        if self.record.hbm is None:
+            raise FactError(f"HBM bytes of stage {self.stage.name} were not measured: {self.record.hbm_missing}")
+        return self.record.hbm
+
+    # Lists for the blocks
+
+    def work_rows(self, kinds: tuple[ActivityKind, ...] = ("kernel",)) -> list[WorkRow]:
+        """A step's GPU work in the order it runs, equal launches in one row."""
+        groups: dict[tuple[str, str, tuple[int, ...], tuple[int, ...]], list[int]] = {}
+        for position, work in enumerate(self.published.work):
+            if work.kind in kinds:
+                groups.setdefault((work.kind, work.name, work.grid, work.block), []).append(position)
+        return [self._row(positions) for positions in groups.values()]
+
+    def _row(self, positions: list[int]) -> WorkRow:
+        published = [self.published.work[p] for p in positions]
+        first = published[0]
+        per_process = [
+            statistics.fmean([_one(_present(w.us), None) for w in p.work if _same_launch(w, first)])
+            for p in self.record.processes
+            if any(_same_launch(w, first) for w in p.work)
+        ]
+        return WorkRow(
+            kind=first.kind,
+            name=first.name,
+            grid=first.grid,
+            block=first.block,
+            count=len(positions),
+            us=spread(per_process),
+            draws=len(per_process),
+            hbm=self._hbm_of(positions) if first.kind == "kernel" else None,
+        )
+
+    def _hbm_of(self, positions: list[int]) -> KernelBytes | None:
+        """Mean HBM bytes of the kernels at these positions of a step's work."""
+        if self.record.hbm is None:
+            return None
+        kernel_positions = [n for n, w in enumerate(self.published.work) if w.kind == "kernel"]
+        mine = [self.record.hbm[kernel_positions.index(p)] for p in positions]
+        return KernelBytes(
+            mine[0].name,
+            round(statistics.fmean(k.read_bytes for k in mine)),
+            round(statistics.fmean(k.write_bytes for k in mine)),
+        )
+
+    def op_tree(self, step: int | None = None) -> list[OpNode]:
+        """The dispatch chain of one step: what ran inside the stage's label, or beside it on other threads."""
+        number = self.steps(step or self.shown_step)[0].number
+        ops = [op for op in self.trace.ops if op.step == number]
+        children: dict[int, list[Op]] = {}
+        for op in ops:
+            children.setdefault(op.parent, []).append(op)
+        calls: dict[int, list[Call]] = {}
+        for call in self.trace.calls:
+            if call.step == number:
+                calls.setdefault(call.op, []).append(call)
+
+        def node(op: Op) -> OpNode:
+            return OpNode(op, tuple(calls.get(op.index, ())), tuple(node(c) for c in children.get(op.index, ())))
+
+        return [node(op) for op in children.get(NONE, [])]
+
+
+def _one(by_step: tuple[float, ...], step: int | None) -> float:
+    return statistics.median(by_step) if step is None else by_step[step - 1]
+
+
+def _present(us: tuple[float | None, ...]) -> tuple[float, ...]:
+    return tuple(u for u in us if u is not None)
+
+
+def _sum_by_step(work: tuple[GpuWork, ...], kinds: tuple[ActivityKind, ...]) -> tuple[float, ...]:
+    mine = [w.us for w in work if w.kind in kinds]
+    return tuple(sum(u or 0.0 for u in step) for step in zip(*mine, strict=True)) or (0.0,)
+
+
+def _kernel_names(process: Process) -> list[str]:
+    return [w.name for w in process.work if w.kind == "kernel"]
+
+
+def _same_launch(a: GpuWork, b: GpuWork) -> bool:
+    return (a.kind, a.name, a.grid, a.block) == (b.kind, b.name, b.grid, b.block)

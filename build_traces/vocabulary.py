@@ -1,0 +1,342 @@
+"""The vocabulary of facts: what may be asked of a recording, and how each value is derived.
+
+Three tables and the small functions they name; `facts` resolves paths against them, and the
+reference page of the site is generated from them.
+"""
+
+import difflib
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import NoReturn
+
+from build_traces.errors import FactError
+from build_traces.kernel_names import decode
+from build_traces.recording import Recording, Spread, short_commit, spread
+from build_traces.stage_view import StageView
+
+Scalar = int | float | str
+Raw = Scalar | Spread
+
+MB = 1e6
+"""Megabytes are decimal, as HBM bandwidth is."""
+
+
+@dataclass(frozen=True)
+class Query:
+    """What is asked of one stage: all steps or one, and the key behind the fact's name."""
+
+    view: StageView
+    step: int | None
+    key: str
+
+
+@dataclass(frozen=True)
+class Definition:
+    """An entry of the vocabulary. `key` describes the key the fact takes: "" none, "[x]" optional, "x" required."""
+
+    unit: str
+    about: str
+    derive: Callable[[Query], Raw]
+    key: str = ""
+
+
+def _tflops(q: Query) -> Spread:
+    return _inverse(q.view.record.flops / 1e6, _time(q))
+
+
+def _inverse(work: float, time: Spread) -> Spread:
+    return Spread(work / time.median, work / time.high, work / time.low)
+
+
+def _time(q: Query) -> Spread:
+    return q.view.time_us()
+
+
+def _ceiling_share(q: Query) -> float:
+    ceilings = q.view.recording.environment.ceilings
+    best = max(
+        spread(list(ceilings.gemm_flops_per_s)).median, spread(list(ceilings.gemm_back_to_back_flops_per_s)).median
+    )
+    return 100 * _tflops(q).median * 1e12 / best
+
+
+def _first_step(q: Query) -> Spread:
+    return q.view.over_processes(lambda p: p.time_us[0])
+
+
+def _back_to_back(q: Query) -> Spread:
+    times = [p.back_to_back_us for p in q.view.record.processes if p.back_to_back_us is not None]
+    if not times:
+        raise FactError(f"stage {q.view.stage.name} is cold: its steps are not run back to back")
+    return spread(times)
+
+
+def _hbm(q: Query, field: str) -> float:
+    return float(sum(getattr(kernel, f"{field}_bytes") for kernel in q.view.hbm())) / MB
+
+
+def _profiled_steps(q: Query) -> int:
+    return len(q.view.steps(None))
+
+
+def _speedup(q: Query) -> float:
+    return q.view.against.time_us().median / _time(q).median
+
+
+@dataclass(frozen=True)
+class KernelField:
+    """A field of `<stage>.kernel.<n>.<field>`."""
+
+    unit: str
+    about: str
+    derive: Callable[[Query, int], Raw]
+
+
+def _dims(values: tuple[int, ...]) -> str:
+    return " × ".join(map(str, values))
+
+
+def _product(dims: tuple[int, ...]) -> int:
+    product = 1
+    for size in dims:
+        product *= size
+    return product
+
+
+def _known(value: int | None, what: str) -> int:
+    if value is None:
+        raise FactError(f"the trace does not say {what} of this kernel")
+    return value
+
+
+def _launch(q: Query, n: int) -> str:
+    kernel = q.view.nth_kernel(n, q.step)
+    return q.view.trace.calls[kernel.call].name
+
+
+def _op(q: Query, n: int) -> str:
+    kernel = q.view.nth_kernel(n, q.step)
+    return next((op.name for op in q.view.trace.ancestors(kernel.op) if op.kind == "op"), "")
+
+
+KERNEL_FIELDS: dict[str, KernelField] = {
+    "name": KernelField("", "Its name in the trace.", lambda q, n: q.view.nth_kernel(n, q.step).name),
+    "short": KernelField(
+        "", "Its name cut to what tells kernels apart.", lambda q, n: decode(q.view.nth_kernel(n, q.step).name).short
+    ),
+    "family": KernelField(
+        "", "The family its name belongs to.", lambda q, n: decode(q.view.nth_kernel(n, q.step).name).family
+    ),
+    "us": KernelField(
+        "µs",
+        "Its time in the trace, over the processes that ran the same kernels.",
+        lambda q, n: q.view.kernel_us(n, q.step),
+    ),
+    "grid": KernelField("", "Blocks launched, x × y × z.", lambda q, n: _dims(q.view.nth_kernel(n, q.step).grid)),
+    "block": KernelField("", "Threads a block, x × y × z.", lambda q, n: _dims(q.view.nth_kernel(n, q.step).block)),
+    "blocks": KernelField("", "Blocks launched.", lambda q, n: _product(q.view.nth_kernel(n, q.step).grid)),
+    "threads": KernelField("", "Threads a block.", lambda q, n: _product(q.view.nth_kernel(n, q.step).block)),
+    "registers": KernelField(
+        "", "Registers a thread.", lambda q, n: _known(q.view.nth_kernel(n, q.step).registers, "registers")
+    ),
+    "shared_kb": KernelField(
+        "kB",
+        "Shared memory a block.",
+        lambda q, n: _known(q.view.nth_kernel(n, q.step).shared_memory_bytes, "shared memory") / 1e3,
+    ),
+    "launched_by": KernelField("", "The call that started it.", _launch),
+    "op": KernelField("", "The innermost op around that call.", _op),
+    "hbm_read_mb": KernelField("MB", "HBM bytes it read.", lambda q, n: q.view.hbm()[n - 1].read_bytes / MB),
+    "hbm_write_mb": KernelField("MB", "HBM bytes it wrote.", lambda q, n: q.view.hbm()[n - 1].write_bytes / MB),
+}
+
+
+def _kernel(q: Query) -> Raw:
+    number, _, field = q.key.partition(".")
+    if not number.isdigit():
+        raise FactError(f"{number!r} is no kernel number", hint=f"write {q.view.stage.name}.kernel.1.name")
+    if field not in KERNEL_FIELDS:
+        unknown_name("kernel field", field, list(KERNEL_FIELDS))
+    return KERNEL_FIELDS[field].derive(q, int(number))
+
+
+OCCUPANCY_QUERY = re.compile(r"(cuda|cu|hip)Occupancy")
+
+STAGE_FACTS: dict[str, Definition] = {
+    "kernel_count": Definition(
+        "",
+        "Kernels a step; with a key, those whose name contains it.",
+        lambda q: q.view.work_count("kernel", q.key, q.step),
+        key="[text]",
+    ),
+    "memset_count": Definition("", "Memsets a step.", lambda q: q.view.work_count("memset", "", q.step)),
+    "memcpy_count": Definition("", "Memcpys a step.", lambda q: q.view.work_count("memcpy", "", q.step)),
+    "launch_count": Definition(
+        "",
+        "Launches a step: runtime and driver calls that start GPU work; with a key, those of that name.",
+        lambda q: q.view.launch_count(q.key, q.step),
+        key="[call]",
+    ),
+    "call_count": Definition(
+        "",
+        "Runtime and driver calls of that name a step, whether they start GPU work or not.",
+        lambda q: q.view.call_count(q.key.__eq__, "call_count", q.step),
+        key="call",
+    ),
+    "occupancy_queries": Definition(
+        "",
+        "Calls a step that ask how many blocks fit on a multiprocessor (cudaOccupancy…).",
+        lambda q: q.view.call_count(lambda n: bool(OCCUPANCY_QUERY.match(n)), "occupancy_queries", q.step),
+    ),
+    "op_count": Definition(
+        "",
+        "Ops a step on the CPU; with a key, those of that name.",
+        lambda q: q.view.op_count(q.key, q.step),
+        key="[op]",
+    ),
+    "time_us": Definition(
+        "µs",
+        "GPU time of one step by CUDA events, without a profiler, from a cold L2, launched ahead of the GPU: "
+        "the median step of each process. Of a cold stage, the first step by the wall clock.",
+        _time,
+    ),
+    "gpu_us": Definition(
+        "µs",
+        "Summed time of a step's kernels, memsets and memcpys in the trace.",
+        lambda q: q.view.work_us(("kernel", "memset", "memcpy"), q.step),
+    ),
+    "kernel_us": Definition(
+        "µs",
+        "Summed time of a step's kernels in the trace.",
+        lambda q: q.view.work_us(("kernel",), q.step),
+    ),
+    "cpu_us": Definition(
+        "µs",
+        "How long the CPU is in the forward of a profiled step: the length of the stage's label.",
+        lambda q: q.view.profiled_us(lambda p: p.cpu_us, q.step),
+    ),
+    "step_us": Definition(
+        "µs",
+        "Length of a profiled step (ProfilerStep#n), the wait for the GPU included.",
+        lambda q: q.view.profiled_us(lambda p: p.step_us, q.step),
+    ),
+    "back_to_back_us": Definition(
+        "µs",
+        "Wall-clock time of a step when steps follow each other without a pause, without a profiler.",
+        _back_to_back,
+    ),
+    "first_step_us": Definition(
+        "µs",
+        "The first of the timed steps: of a cold stage, the first forward of a fresh process.",
+        _first_step,
+    ),
+    "first_call_ms": Definition(
+        "ms",
+        "Wall-clock time of the first forward of a fresh process, compiling included.",
+        lambda q: q.view.over_processes(lambda p: p.first_call_ms),
+    ),
+    "speedup": Definition(
+        "×",
+        "Time of the stage it is set against in ladder.toml, divided by its own.",
+        _speedup,
+    ),
+    "tflops": Definition("TFLOP/s", "The GEMMs' operations divided by `time_us`.", _tflops),
+    "gflop": Definition("GFLOP", "Operations of the stage's GEMMs.", lambda q: q.view.record.flops / 1e9),
+    "ceiling_share": Definition(
+        "%",
+        "`tflops` as a share of the faster of the two measured GEMM ceilings.",
+        _ceiling_share,
+    ),
+    "hbm_mb": Definition(
+        "MB",
+        "HBM bytes read and written by a step's kernels, by hardware counters, from a cold L2.",
+        lambda q: _hbm(q, "read") + _hbm(q, "write"),
+    ),
+    "hbm_read_mb": Definition("MB", "HBM bytes read by a step's kernels.", lambda q: _hbm(q, "read")),
+    "hbm_write_mb": Definition("MB", "HBM bytes written by a step's kernels.", lambda q: _hbm(q, "write")),
+    "peak_mb": Definition(
+        "MB",
+        "Most GPU memory allocated at once during a step, weights and input included.",
+        lambda q: q.view.over_processes(lambda p: p.peak_bytes / MB),
+    ),
+    "error": Definition(
+        "",
+        "Relative error of the output: ‖out − ref‖ / ‖ref‖ against the same block in float64.",
+        lambda q: q.view.over_processes(lambda p: p.error),
+    ),
+    "processes": Definition("", "Fresh processes measured.", lambda q: len(q.view.record.processes)),
+    "samples": Definition("", "Timed steps in one process.", lambda q: len(q.view.published.time_us)),
+    "profiled_steps": Definition("", "Steps in the trace.", _profiled_steps),
+    "draws": Definition(
+        "",
+        "Ways in which the processes launched the step's work (names, grids, blocks): 1 if all agree.",
+        lambda q: q.view.draws,
+    ),
+    "kernel": Definition(
+        "",
+        "The nth kernel of a step, from 1 in the order they run; the fields are listed below.",
+        _kernel,
+        key="n.field",
+    ),
+}
+
+
+@dataclass(frozen=True)
+class RecordingDefinition:
+    """An entry of the vocabulary of `recording.`."""
+
+    unit: str
+    about: str
+    derive: Callable[[Recording], Raw]
+
+
+def _tera(values: tuple[float, ...]) -> Spread:
+    return spread([v / 1e12 for v in values])
+
+
+def _liger_origin(recording: Recording) -> str:
+    packages = recording.environment.kernel_packages
+    return "; ".join(f"{p.repo} ({p.kind}: {p.detail})" for p in packages)
+
+
+RECORDING_FACTS: dict[str, RecordingDefinition] = {
+    "name": RecordingDefinition("", "The recording's folder.", lambda r: r.name),
+    "gpu": RecordingDefinition("", "The GPU.", lambda r: r.environment.gpu),
+    "driver": RecordingDefinition("", "The NVIDIA driver.", lambda r: r.environment.driver),
+    "cuda": RecordingDefinition("", "The CUDA version torch was built for.", lambda r: r.environment.cuda),
+    "torch": RecordingDefinition("", "The torch version.", lambda r: r.environment.torch),
+    "triton": RecordingDefinition("", "The triton version.", lambda r: r.environment.triton),
+    "kernels": RecordingDefinition("", "The version of the kernels library.", lambda r: r.environment.kernels),
+    "liger_kernel": RecordingDefinition("", "The liger-kernel version.", lambda r: r.environment.liger_kernel),
+    "python": RecordingDefinition("", "The Python version.", lambda r: r.environment.python),
+    "ncu": RecordingDefinition("", "The Nsight Compute version.", lambda r: r.environment.ncu),
+    "date": RecordingDefinition("", "The day it was recorded.", lambda r: r.environment.date),
+    "commit": RecordingDefinition("", "The commit it was recorded from.", lambda r: short_commit(r.environment.commit)),
+    "kernel_packages": RecordingDefinition("", "Where each kernel package came from.", _liger_origin),
+    "sm_count": RecordingDefinition("", "Streaming multiprocessors of the GPU.", lambda r: r.environment.sm_count),
+    "l2_mb": RecordingDefinition("MB", "L2 cache of the GPU.", lambda r: r.environment.l2_bytes / MB),
+    "hbm_gb": RecordingDefinition("GB", "HBM of the GPU.", lambda r: r.environment.hbm_bytes / 1e9),
+    "copy_tb_per_s": RecordingDefinition(
+        "TB/s",
+        "Measured copy bandwidth, bytes read plus written.",
+        lambda r: _tera(r.environment.ceilings.copy_bytes_per_s),
+    ),
+    "gemm_tflops": RecordingDefinition(
+        "TFLOP/s",
+        "Measured bf16 GEMM rate at 8192³, one launch at a time from a cold L2.",
+        lambda r: _tera(r.environment.ceilings.gemm_flops_per_s),
+    ),
+    "gemm_back_to_back_tflops": RecordingDefinition(
+        "TFLOP/s",
+        "The same GEMM launched without pauses.",
+        lambda r: _tera(r.environment.ceilings.gemm_back_to_back_flops_per_s),
+    ),
+}
+
+
+def unknown_name(what: str, name: str, known: list[str], prefix: str = "") -> NoReturn:
+    """Raises FactError that names the nearest names there are."""
+    near = difflib.get_close_matches(name, known, n=3, cutoff=0.5)
+    hint = "did you mean " + ", ".join(prefix + n for n in near) + "?" if near else f"there are {', '.join(known)}"
+    raise FactError(f"there is no {what} {prefix + name!r}", hint=hint)

@@ -1,0 +1,102 @@
+"""What a person types: `nox -s docs` builds the site, `nox -s tests` passes the tests; the rest are parts of those."""
+
+import os
+import shutil
+import subprocess
+from pathlib import Path
+
+import nox
+
+ROOT = Path(__file__).parent
+SITE = "site"
+
+nox.options.sessions = ["docs", "tests", "lint"]
+nox.options.error_on_missing_interpreters = True
+
+GROUPS = nox.project.load_toml("pyproject.toml")
+
+
+def prepare(session: nox.Session, group: str) -> None:
+    """Install a dependency group, unless the session runs in the environment it was called from."""
+    if session.virtualenv.is_sandboxed:
+        session.install("--quiet", "-c", "constraints.txt", *nox.project.dependency_groups(GROUPS, group))
+    session.env["PYTHONPATH"] = os.pathsep.join(filter(None, (str(ROOT), os.environ.get("PYTHONPATH"))))
+    session.env["NO_MKDOCS_2_WARNING"] = "1"
+    if epoch := commit_time():
+        session.env["SOURCE_DATE_EPOCH"] = epoch  # so that two builds of one commit are byte-identical
+
+
+def commit_time() -> str:
+    """Seconds since 1970 of the commit that is checked out, "" outside git."""
+    command = ["git", "-C", str(ROOT), "log", "-1", "--format=%ct"]
+    return subprocess.run(command, capture_output=True, text=True, check=False).stdout.strip()
+
+
+def has_gpu() -> bool:
+    """Whether the driver lists a GPU."""
+    smi = shutil.which("nvidia-smi")
+    return bool(smi) and "GPU 0" in subprocess.run([smi, "-L"], capture_output=True, text=True, check=False).stdout
+
+
+def build_traces(session: nox.Session, *arguments: str, silent: bool = False) -> str:
+    """Run `python -m build_traces …`; its output, if silent."""
+    return session.run("python", "-m", "build_traces", *arguments, silent=silent) or ""
+
+
+def choose_recording(session: nox.Session) -> None:
+    """On a GPU machine record what is stale there and show that; elsewhere show the committed recording."""
+    if has_gpu():
+        session.log("a GPU is here: what is stale on it is recorded now")
+        build_traces(session, "record")
+        session.env["RECORDING"] = build_traces(session, "this-machine", silent=True).strip()
+    else:
+        session.log("no GPU here: the site shows the committed recording")
+    build_traces(session, "list", *(["--recording", session.env["RECORDING"]] if "RECORDING" in session.env else []))
+
+
+@nox.session
+def docs(session: nox.Session) -> None:
+    """Build the site into site/; on a GPU machine, from what its GPU does."""
+    prepare(session, "record" if has_gpu() else "site")
+    choose_recording(session)
+    session.run("mkdocs", "build", "--strict", "--clean", "--site-dir", SITE)
+    build_traces(session, "check", SITE)
+
+
+@nox.session
+def serve(session: nox.Session) -> None:
+    """Show the site on a local port and rebuild it at every save."""
+    prepare(session, "site")
+    session.run("mkdocs", "serve", "--livereload", *session.posargs)
+
+
+@nox.session
+def record(session: nox.Session) -> None:
+    """Record what is stale on this machine's GPU; options go behind `--`."""
+    prepare(session, "record")
+    build_traces(session, "record", *session.posargs)
+
+
+@nox.session
+def verify(session: nox.Session) -> None:
+    """Run stages again and compare with the committed recording; options go behind `--`."""
+    prepare(session, "record")
+    build_traces(session, "verify", *session.posargs)
+
+
+@nox.session
+def tests(session: nox.Session) -> None:
+    """Run the tests with coverage; needs Chromium, no GPU."""
+    prepare(session, "tests")
+    session.run(
+        "python", "-m", "pytest", "--cov=build_traces", "--cov-report=term-missing:skip-covered", *session.posargs
+    )
+
+
+@nox.session
+def lint(session: nox.Session) -> None:
+    """Check style and types."""
+    prepare(session, "lint")
+    session.run("ruff", "check", ".")
+    session.run("ruff", "format", "--check", ".")
+    session.run("mypy")

@@ -1,0 +1,134 @@
+"""Every snippet computes what it says, here on the CPU at small sizes and in float32.
+
+The expected values come from plain tensor arithmetic in float64, not from the snippets' own modules.
+"""
+
+import importlib
+import math
+import os
+import subprocess
+import sys
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+import torch
+
+from build_traces import ladder, local_kernels
+
+SNIPPETS = Path("snippets").resolve()
+STAGES = ladder.load(SNIPPETS).names
+SMALL = {"BATCH": 2, "SEQUENCE": 3, "DIM": 32, "HIDDEN": 48, "ROWS": 6, "SMALL_ROWS": 5, "SMALL_IN": 4, "SMALL_OUT": 8}
+LIGER = tuple(name for name in STAGES if "liger" in name)
+
+
+@pytest.fixture
+def snippet(monkeypatch: pytest.MonkeyPatch):
+    """Imports a snippet afresh with the problem made small and put on the CPU."""
+    monkeypatch.syspath_prepend(str(SNIPPETS))
+    own = {path.stem for path in SNIPPETS.glob("*.py")}
+    before = {name: sys.modules.pop(name) for name in own & set(sys.modules)}
+    problem = importlib.import_module("problem")
+    for name, size in SMALL.items():
+        monkeypatch.setattr(problem, name, size)
+    monkeypatch.setattr(problem, "DEVICE", torch.device("cpu"))
+    monkeypatch.setattr(problem, "DTYPE", torch.float32)
+    monkeypatch.setattr(torch, "compile", lambda module, **_: module)  # 24 s of C++ would prove nothing here
+    yield importlib.import_module
+    for name in own:
+        sys.modules.pop(name, None)
+    sys.modules.update(before)
+
+
+def gelu_tanh(x: torch.Tensor) -> torch.Tensor:
+    """The tanh form as its authors wrote it: Hendrycks and Gimpel, arXiv 1606.08415, section 2."""
+    return 0.5 * x * (1 + torch.tanh(math.sqrt(2 / math.pi) * (x + 0.044715 * x**3)))
+
+
+def linear_by_hand(module: ModuleType) -> torch.Tensor:
+    layer, x = module.make_linear(), module.make_input()
+    return x.double() @ layer.weight.double().T + layer.bias.double()
+
+
+def mlp_by_hand(module: ModuleType) -> torch.Tensor:
+    mlp, x = module.make_mlp(), module.make_input().double()
+    gate, up, down = (getattr(mlp, f"{name}_proj").weight.double().T for name in ("gate", "up", "down"))
+    return (gelu_tanh(x @ gate) * (x @ up)) @ down
+
+
+def expected(name: str, load) -> torch.Tensor:
+    if name.startswith("linear_small"):
+        return linear_by_hand(load("linear_small"))
+    if name == "linear_nobias":
+        eager = load("linear_eager")
+        return eager.make_input().double() @ eager.make_linear(bias=False).weight.double().T
+    if name.startswith("mlp"):
+        return mlp_by_hand(load("mlp_eager"))
+    return linear_by_hand(load("linear_eager"))
+
+
+@pytest.mark.parametrize("name", [n for n in STAGES if n not in LIGER])
+def test_a_stage_and_its_reference_compute_what_its_docstring_says(name: str, snippet) -> None:
+    module = snippet(name)
+    want = expected(name, snippet)
+    torch.testing.assert_close(module.reference(), want, rtol=1e-12, atol=1e-12)
+    torch.testing.assert_close(module.stage()().double(), want, rtol=1e-5, atol=1e-5)
+
+
+@pytest.mark.parametrize("name", STAGES)
+def test_a_stage_counts_the_operations_of_its_gemms(name: str, snippet) -> None:
+    # 2·rows·inner·columns each: small 2·5·4·8, Linear 2·6·32·48, the MLP three of those
+    flops = 320 if name.startswith("linear_small") else 18432 * (3 if name.startswith("mlp") else 1)
+    if name in LIGER:
+        assert (
+            "import FLOPS" in (SNIPPETS / f"{name}.py").read_text() or "FLOPS," in (SNIPPETS / f"{name}.py").read_text()
+        )
+        name = "mlp_eager"
+    assert flops == snippet(name).FLOPS
+
+
+@pytest.mark.parametrize("name", STAGES)
+def test_a_snippet_exposes_the_contract_of_a_stage(name: str) -> None:
+    text = (SNIPPETS / f"{name}.py").read_text(encoding="utf-8")
+    assert f'show(stage, "{name}"' in text, "run alone, it profiles itself under its own name"
+    assert "--8<-- [start:model]" in text and "--8<-- [end:model]" in text
+
+
+def test_mlp_stages_share_weights_and_inputs(snippet) -> None:
+    first, second = snippet("mlp_eager").make_mlp(), snippet("mlp_eager").make_mlp()
+    for a, b in zip(first.parameters(), second.parameters(), strict=True):
+        assert torch.equal(a, b)
+    assert torch.equal(snippet("mlp_eager").make_input(), snippet("mlp_eager").make_input())
+
+
+LIGER_ON_CPU = """
+import sys, torch, triton, triton.language as tl
+sys.path.insert(0, sys.argv[1])
+import problem
+for name, value in dict(BATCH=2, SEQUENCE=3, DIM=32, HIDDEN=48, ROWS=6).items():
+    setattr(problem, name, value)
+problem.DEVICE, problem.DTYPE = torch.device("cpu"), torch.float32
+import mlp_eager, mlp_liger
+step = mlp_liger.stage()
+geglu = next(m for n, m in sys.modules.items() if n.endswith(".geglu") and hasattr(m, "tanh"))
+@triton.jit
+def tanh(x):  # libdevice's tanh returns None under the interpreter
+    return 2 / (1 + tl.exp(-2 * x)) - 1
+geglu.tanh = tanh
+error = (step().double() - mlp_eager.reference()).norm() / mlp_eager.reference().norm()
+print(float(error))
+"""
+
+
+def test_the_liger_stage_computes_the_same_mlp_through_get_kernel(tmp_path: Path) -> None:
+    folder = local_kernels.build(tmp_path / "liger-kernels")
+    environment = os.environ | {
+        "LOCAL_KERNELS": local_kernels.local_kernels_value(folder),
+        "HF_HUB_OFFLINE": "1",
+        "TRITON_INTERPRET": "1",
+        "PYTHONDONTWRITEBYTECODE": "1",
+    }
+    command = [sys.executable, "-c", LIGER_ON_CPU, str(SNIPPETS)]
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr[-2000:]
+    assert float(done.stdout) < 1e-5  # float32 arithmetic on both sides
