@@ -3,6 +3,7 @@
 import os
 import shutil
 import subprocess
+import sys
 from pathlib import Path
 
 import nox
@@ -40,15 +41,21 @@ def has_gpu() -> bool:
 
 def build_traces(session: nox.Session, *arguments: str, silent: bool = False) -> str:
     """Run `python -m build_traces …`; its output, if silent."""
-    return session.run("python", "-m", "build_traces", *arguments, silent=silent) or ""
+    return python(session, "-m", "build_traces", *arguments, silent=silent)
+
+
+def python(session: nox.Session, *arguments: str, silent: bool = False) -> str:
+    """Run Python: the session's own, or with --no-venv the one that runs nox."""
+    executable = "python" if session.virtualenv.is_sandboxed else sys.executable
+    return session.run(executable, *arguments, silent=silent, external=True) or ""
 
 
 def choose_recording(session: nox.Session) -> None:
     """On a GPU machine record what is stale there and show that; elsewhere show the committed recording."""
     if has_gpu():
-        session.log("a GPU is here: what is stale on it is recorded now")
+        session.log("there is a GPU: what is stale on it is recorded now")
         build_traces(session, "record")
-        session.env["RECORDING"] = build_traces(session, "this-machine", silent=True).strip()
+        session.env["RECORDING"] = build_traces(session, "this-machine", silent=True).split()[-1]
     else:
         session.log("no GPU here: the site shows the committed recording")
     build_traces(session, "list", *(["--recording", session.env["RECORDING"]] if "RECORDING" in session.env else []))
@@ -59,7 +66,7 @@ def docs(session: nox.Session) -> None:
     """Build the site into site/; on a GPU machine, from what its GPU does."""
     prepare(session, "record" if has_gpu() else "site")
     choose_recording(session)
-    session.run("mkdocs", "build", "--strict", "--clean", "--site-dir", SITE)
+    python(session, "-m", "mkdocs", "build", "--strict", "--clean", "--site-dir", SITE)
     build_traces(session, "check", SITE)
 
 
@@ -67,7 +74,7 @@ def docs(session: nox.Session) -> None:
 def serve(session: nox.Session) -> None:
     """Show the site on a local port and rebuild it at every save."""
     prepare(session, "site")
-    session.run("mkdocs", "serve", "--livereload", *session.posargs)
+    python(session, "-m", "mkdocs", "serve", "--livereload", *session.posargs)
 
 
 @nox.session
@@ -88,9 +95,7 @@ def verify(session: nox.Session) -> None:
 def tests(session: nox.Session) -> None:
     """Run the tests with coverage; needs Chromium, no GPU."""
     prepare(session, "tests")
-    session.run(
-        "python", "-m", "pytest", "--cov=build_traces", "--cov-report=term-missing:skip-covered", *session.posargs
-    )
+    python(session, "-m", "pytest", "--cov=build_traces", "--cov-report=term-missing:skip-covered", *session.posargs)
 
 
 @nox.session

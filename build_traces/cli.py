@@ -150,6 +150,7 @@ class _Bar:
         self._task = TaskID(0)
 
     def planned(self, name: str, stages: int, processes: int) -> None:
+        self._progress.start()
         self._progress.console.print(f"{name}: {stages} stages to record", markup=False)
         self._task = self._progress.add_task("starting", total=processes)
 
@@ -175,8 +176,12 @@ def _progress() -> Iterator[_Bar]:
         MofNCompleteColumn(),
         TimeElapsedColumn(),
     )
-    with Progress(*columns, console=err) as progress:
+    progress = Progress(*columns, console=err)
+    try:
         yield _Bar(progress)
+    finally:
+        if progress.live.is_started:
+            progress.stop()
 
 
 def main() -> None:

@@ -67,12 +67,16 @@ class Facts:
             return self._recording_fact(path, rest)
         view = self.view(first)
         step = None
-        if match := STEP.match(rest.partition(".")[0]):
+        if match := STEP.fullmatch(rest.partition(".")[0]):
             step, rest = int(match[1]), rest.partition(".")[2]
         name, _, key = rest.partition(".")
         if name not in STAGE_FACTS:
             unknown_name("fact", name, list(STAGE_FACTS), prefix=f"{first}.")
         definition = STAGE_FACTS[name]
+        if step is not None and not definition.by_step:
+            raise FactError(f"fact {name!r} is of the whole stage, not of a step", hint=f"write {first}.{name}")
+        if rest.endswith("."):
+            raise FactError(f"{path!r} ends in a dot", hint=f"write {path.rstrip('.')}")
         key, part = _split_part(key)
         if key and not definition.key:
             raise FactError(f"fact {name!r} takes no key, {key!r} was given", hint=f"write {first}.{name}")

@@ -282,8 +282,7 @@ def _local_folders(value: str) -> dict[str, Path]:
         repo, _, path = entry.partition("=")
         if not repo or not path:
             raise LocalKernelError(
-                "LOCAL_KERNELS should read org/name=path, more of them after colons; "
-                f"this entry does not: {entry!r}",
+                f"LOCAL_KERNELS should read org/name=path, more of them after colons; this entry does not: {entry!r}",
                 hint=f"unset it, or {BUILD_HINT}",
             )
         folders[repo] = Path(path)
@@ -322,9 +321,7 @@ def _described(folder: Path) -> dict[str, Any]:
 def _read_files(folder: Path) -> dict[str, bytes]:
     """All files by their path; without bytecode, which importing the kernel leaves behind."""
     paths = [path.relative_to(folder) for path in folder.rglob("*") if path.is_file()]
-    return {
-        path.as_posix(): (folder / path).read_bytes() for path in paths if "__pycache__" not in path.parts
-    }
+    return {path.as_posix(): (folder / path).read_bytes() for path in paths if "__pycache__" not in path.parts}
 
 
 def _sha256(files: Mapping[str, bytes]) -> str:

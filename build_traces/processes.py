@@ -3,17 +3,21 @@
 import contextlib
 import os
 import re
+import shutil
 import signal
 import subprocess
 import sys
 import time
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TypeVar
 
 import msgspec
 
 from build_traces.errors import RecordingError
-from build_traces.jobs import ANSWER_FILE, GO, JOB_FILE, NO_GPU, READY_FILE, Job
+from build_traces.jobs import ANSWER_FILE, GO, JOB_FILE, NO_GPU, READY_FILE, Job, Role
+
+T = TypeVar("T")
 
 WORKER = (sys.executable, "-m", "build_traces.worker")
 LOG_FILE = "log.txt"
@@ -47,7 +51,6 @@ def environ(job: Job, caches: Path | None = None) -> dict[str, str]:
     return os.environ | {
         "TORCHINDUCTOR_CACHE_DIR": str(root / "inductor"),
         "TRITON_CACHE_DIR": str(root / "triton"),
-        "PYTHONDONTWRITEBYTECODE": "1",
         "PYTHONPATH": os.pathsep.join(filter(None, (package_root, os.environ.get("PYTHONPATH")))),
     }
 
@@ -156,3 +159,43 @@ class Batch:
 
     def __exit__(self, *exc: object) -> None:
         self.close()
+
+
+@dataclass(frozen=True)
+class Workplace:
+    """What the processes of one recording share; `folder` is temporary and holds a folder for each of them."""
+
+    folder: Path
+    snippets: Path
+    limits: Limits
+    worker: tuple[str, ...]
+    logs: Path
+
+    def job(self, role: Role, name: str, stage: str = "") -> Job:
+        """A job whose process gets the subfolder `name`."""
+        return Job(role=role, folder=str(self.folder / name), snippets=str(self.snippets.resolve()), stage=stage)
+
+    def batch(self, jobs: list[Job]) -> Batch:
+        return Batch(jobs, self.limits, self.worker)
+
+    def keep_log(self, error: RecordingError) -> RecordingError:
+        """The error, with its log copied out of the temporary folder."""
+        if error.log is None or not error.log.is_file():
+            return error
+        kept = self.logs / (error.stage or "recorder") / LOG_FILE
+        try:
+            kept.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copyfile(error.log, kept)
+        except OSError:  # a full disk must not hide the error itself
+            return error
+        error.message = error.message.replace(str(error.log), str(kept))
+        error.log = kept
+        return error
+
+
+def decode_answer(answer: bytes, kind: type[T], stage: str, what: str) -> T:
+    """The answer of a process as a value. Raises RecordingError if it is missing or cut short."""
+    try:
+        return msgspec.json.decode(answer, type=kind)
+    except msgspec.DecodeError as error:
+        raise RecordingError(stage, f"{what} ended without a whole answer: {error}", hint="record it again") from error

@@ -5,39 +5,33 @@ imports torch: the processes it starts do (worker.py).
 """
 
 import gzip
-import importlib.metadata
-import importlib.util
 import os
 import shutil
 import statistics
-import subprocess
 import tempfile
 from collections import deque
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
 from pathlib import Path
-from typing import Protocol, TypeVar
+from typing import Protocol
 
 import msgspec
 
-from build_traces import counters, local_kernels, trace
+from build_traces import counters, machine, trace
 from build_traces.errors import BuildTracesError, RecordingError
 from build_traces.half_made import half_made_folder, write_whole
-from build_traces.jobs import RAW_TRACE_FILE, TABLE_FILE, CeilingSample, Job, Probe, Role, Timing
+from build_traces.jobs import RAW_TRACE_FILE, TABLE_FILE, Job, Role, Timing
 from build_traces.ladder import Ladder, Stage, digest
-from build_traces.processes import CACHE_FOLDER, INSTALL_HINT, LOCAL_KERNELS_HINT, WORKER, Batch, Limits
+from build_traces.processes import CACHE_FOLDER, WORKER, Batch, Limits, Workplace, decode_answer
 from build_traces.recording import (
     ENVIRONMENT_FILE,
     PROFILE_FILE,
     PROTOCOL,
     STAGE_FILE,
     TRACE_FILE,
-    Ceilings,
     Environment,
     GpuWork,
-    KernelPackage,
     Process,
     Spread,
     StageRecord,
@@ -50,8 +44,6 @@ from build_traces.recording import (
     status,
     step_time_us,
 )
-
-T = TypeVar("T")
 
 LOGS = Path(".record-logs")
 INDUCTOR_CODE = ("async_compile", "def call(")
@@ -113,54 +105,74 @@ def record(request: Request, reporter: Reporter) -> Outcome:
     A failed stage does not keep the others from being recorded; its old recording stays whole.
     Raises RecordingError where nothing can be recorded at all.
     """
-    _require_installed("torch", "triton", "kernels", "liger-kernel")
+    machine.require_installed("torch", "triton", "kernels", "liger-kernel")
     if request.processes < 1:
         raise RecordingError("", f"{request.processes} processes measure nothing", hint="give --processes 1 or more")
-    commit = source_commit()
-    with _workshop() as workshop:
-        probe = _probe(request, workshop)
+    commit = machine.source_commit()
+    with _workplace(request) as workplace:
+        probe = machine.look(workplace)
         folder = request.out / recording_name(probe.gpu, probe.torch)
-        environment = _environment(probe, commit, request.ncu)
+        environment = machine.environment(probe, commit, request.ncu)
         known = _known_environment(folder, environment, request)
         todo = [s for s in request.stages if request.everything or _is_due(s, folder, environment.machine)]
-        plans = [_plan(stage, request, workshop) for stage in todo]
+        plans = [_plan(stage, request.processes, workplace) for stage in todo]
         processes = sum(len(plan.jobs) + 1 for plan in plans) + (0 if known else request.processes)
         reporter.planned(folder.name, len(plans), processes)
-        ceilings = known.ceilings if known else _measure_ceilings(request, workshop, reporter)
+        if known:
+            ceilings = known.ceilings
+        else:
+            ceilings = machine.measure_ceilings(workplace, request.processes, reporter.running, reporter.process_done)
         environment = msgspec.structs.replace(environment, ceilings=ceilings)
         if not known:
             _write_environment(folder, environment)
-        outcome = _record_stages(plans, folder, environment, request, reporter)
+        outcome = _record_stages(plans, workplace, folder, environment, request.ncu, reporter)
         if outcome.recorded:
             _write_environment(folder, environment)
     return outcome
 
 
-def _is_due(stage: Stage, folder: Path, machine: str) -> bool:
-    return status(stage, folder, machine).state is not State.FRESH
-
-
 def this_machine(request: Request) -> str:
     """The name that a recording made here has. Raises RecordingError without a GPU or torch."""
-    _require_installed("torch", "triton")
-    with _workshop() as workshop:
-        probe = _probe(request, workshop)
+    machine.require_installed("torch", "triton")
+    with _workplace(request) as workplace:
+        probe = machine.look(workplace)
     return recording_name(probe.gpu, probe.torch)
 
 
+@contextmanager
+def _workplace(request: Request) -> Iterator[Workplace]:
+    try:
+        folder = Path(tempfile.mkdtemp(prefix="build-traces-"))
+    except OSError as error:
+        raise RecordingError("", f"no temporary folder can be made: {error}", hint="free disk space") from error
+    try:
+        yield Workplace(folder, request.ladder.snippets, request.limits, request.worker, request.logs)
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def _is_due(stage: Stage, folder: Path, on: str) -> bool:
+    return status(stage, folder, on).state is not State.FRESH
+
+
 def _record_stages(
-    plans: list[Plan], folder: Path, environment: Environment, request: Request, reporter: Reporter
+    plans: list[Plan],
+    workplace: Workplace,
+    folder: Path,
+    environment: Environment,
+    ncu: Path | None,
+    reporter: Reporter,
 ) -> Outcome:
     recorded: list[str] = []
     failed: list[RecordingError] = []
-    batches = _Batches(plans, request)
+    batches = _Batches(plans, workplace)
     try:
         for plan in plans:
             try:
-                made = _record_stage(plan, batches, folder, environment, request, reporter)
+                made = _record_stage(plan, batches, workplace, folder, environment, ncu, reporter)
             except BuildTracesError as error:
                 failure = error if isinstance(error, RecordingError) else RecordingError(plan.stage.name, str(error))
-                failed.append(_keep_logs(failure, request.logs))
+                failed.append(workplace.keep_log(failure))
                 reporter.stage_failed(failure)
                 continue
             recorded.append(plan.stage.name)
@@ -173,9 +185,9 @@ def _record_stages(
 class _Batches:
     """A batch of processes for each plan, in order; the next one can be started ahead."""
 
-    def __init__(self, plans: list[Plan], request: Request) -> None:
+    def __init__(self, plans: list[Plan], workplace: Workplace) -> None:
         self._coming = deque(plans)
-        self._request = request
+        self._workplace = workplace
         self._ahead: Batch | None = None
 
     def take(self) -> Batch:
@@ -187,7 +199,7 @@ class _Batches:
     def start_ahead(self) -> None:
         """Let the next batch import; call it when nothing on this machine is being timed."""
         if self._ahead is None and self._coming:
-            self._ahead = Batch(self._coming.popleft().jobs, self._request.limits, self._request.worker)
+            self._ahead = self._workplace.batch(self._coming.popleft().jobs)
 
     def close(self) -> None:
         if self._ahead is not None:
@@ -195,7 +207,13 @@ class _Batches:
 
 
 def _record_stage(
-    plan: Plan, batches: _Batches, folder: Path, environment: Environment, request: Request, reporter: Reporter
+    plan: Plan,
+    batches: _Batches,
+    workplace: Workplace,
+    folder: Path,
+    environment: Environment,
+    ncu: Path | None,
+    reporter: Reporter,
 ) -> StageRecord:
     stage = plan.stage
     sha256 = digest(stage)  # before it runs: an edit meanwhile must leave it stale
@@ -208,7 +226,7 @@ def _record_stage(
     published = profiles[nearest]
     batches.start_ahead()  # counting bytes does not mind the noise of imports
     reporter.running(f"{stage.name} · HBM bytes")
-    counted = _count(stage, published, processes[nearest], request)
+    counted = _count(published, processes[nearest], workplace, ncu)
     reporter.process_done()
     code = _generated_code(published)
     made = StageRecord(
@@ -252,19 +270,12 @@ def _run(plan: Plan, batch: Batch, reporter: Reporter) -> tuple[list[Timing], li
         what = f"process {n} of {total}"
         reporter.running(f"{plan.stage.name} · {what}")
         answer = batch.run(timing, what)
-        timings.append(_decode(answer, Timing, plan.stage.name, what))
+        timings.append(decode_answer(answer, Timing, plan.stage.name, what))
         reporter.process_done()
         if profiling is not timing:
             batch.run(profiling, f"{what} (profiled)")
             reporter.process_done()
     return timings, list(plan.profiling)
-
-
-def _decode(answer: bytes, kind: type[T], stage: str, what: str) -> T:
-    try:
-        return msgspec.json.decode(answer, type=kind)
-    except msgspec.DecodeError as error:
-        raise RecordingError(stage, f"{what} ended without a whole answer: {error}", hint="record it again") from error
 
 
 def _raw_trace(job: Job) -> bytes:
@@ -322,10 +333,10 @@ def _gpu_us(process: Process) -> float:
     return sum(statistics.fmean(u for u in work.us if u is not None) for work in process.work)
 
 
-def _count(stage: Stage, published: Job, process: Process, request: Request) -> counters.Counted:
-    job = _job(Role.COUNT_BYTES, Path(published.folder) / "counters", request, stage.name)
+def _count(published: Job, process: Process, workplace: Workplace, ncu: Path | None) -> counters.Counted:
+    job = workplace.job(Role.COUNT_BYTES, f"{published.stage}/counters", published.stage)
     kernels = [w.name for w in process.work if w.kind == "kernel"]
-    return counters.count(job, kernels, request.ncu, published.path(CACHE_FOLDER), request.limits)
+    return counters.count(job, kernels, ncu, published.path(CACHE_FOLDER), workplace.limits)
 
 
 def _generated_code(job: Job) -> dict[str, str]:
@@ -343,101 +354,15 @@ def _without_paths(text: str, root: Path) -> str:
     return text
 
 
-# Before the stages
-
-
-@contextmanager
-def _workshop() -> Iterator[Path]:
-    """A temporary folder for the processes' files. Raises RecordingError if the disk is full."""
-    try:
-        folder = Path(tempfile.mkdtemp(prefix="build-traces-"))
-    except OSError as error:
-        raise RecordingError(
-            "", f"no temporary folder can be made: {error.strerror}", hint="free disk space"
-        ) from error
-    try:
-        yield folder
-    finally:
-        shutil.rmtree(folder, ignore_errors=True)
-
-
-def _job(role: Role, folder: Path, request: Request, stage: str = "") -> Job:
-    return Job(role=role, folder=str(folder), snippets=str(request.ladder.snippets.resolve()), stage=stage)
-
-
-def _plan(stage: Stage, request: Request, workshop: Path) -> Plan:
+def _plan(stage: Stage, processes: int, workplace: Workplace) -> Plan:
     def jobs(role: Role) -> tuple[Job, ...]:
-        return tuple(
-            _job(role, workshop / stage.name / f"{role.value}-{n}", request, stage.name)
-            for n in range(1, request.processes + 1)
-        )
+        names = [f"{stage.name}/{role.value}-{n}" for n in range(1, processes + 1)]
+        return tuple(workplace.job(role, name, stage.name) for name in names)
 
     if stage.cold:
         return Plan(stage, jobs(Role.TIME_COLD), jobs(Role.PROFILE_COLD))
     measured = jobs(Role.MEASURE)
     return Plan(stage, measured, measured)
-
-
-def _require_installed(*packages: str) -> None:
-    for package in packages:
-        if importlib.util.find_spec(package.replace("-", "_")) is None:
-            raise RecordingError("", f"{package} is not installed", hint=INSTALL_HINT)
-
-
-def _probe(request: Request, workshop: Path) -> Probe:
-    job = _job(Role.ENVIRONMENT, workshop / "environment", request)
-    what = "the look at the machine"
-    try:
-        with Batch([job], request.limits, request.worker) as batch:
-            return _decode(batch.run(job, what), Probe, "", what)
-    except RecordingError as error:
-        raise _keep_logs(error, request.logs) from None
-
-
-def _measure_ceilings(request: Request, workshop: Path, reporter: Reporter) -> Ceilings:
-    jobs = [_job(Role.CEILINGS, workshop / f"ceilings-{n}", request) for n in range(request.processes)]
-    samples = []
-    try:
-        with Batch(jobs, request.limits, request.worker) as batch:
-            batch.wait_until_quiet()
-            for n, job in enumerate(jobs, start=1):
-                what = f"process {n} of {len(jobs)}"
-                reporter.running(f"ceilings · {what}")
-                samples.append(_decode(batch.run(job, f"ceilings, {what}"), CeilingSample, "", "ceilings"))
-                reporter.process_done()
-    except RecordingError as error:
-        raise _keep_logs(error, request.logs) from None
-    return Ceilings(
-        copy_bytes_per_s=tuple(s.copy_bytes_per_s for s in samples),
-        gemm_flops_per_s=tuple(s.gemm_flops_per_s for s in samples),
-        gemm_back_to_back_flops_per_s=tuple(s.gemm_back_to_back_flops_per_s for s in samples),
-    )
-
-
-def _environment(probe: Probe, commit: str, ncu: Path | None) -> Environment:
-    """Everything about the machine but its ceilings."""
-    try:
-        origin = local_kernels.origin()
-    except BuildTracesError as error:
-        raise RecordingError("", str(error), hint=LOCAL_KERNELS_HINT) from error
-    return Environment(
-        gpu=probe.gpu,
-        driver=probe.driver,
-        cuda=probe.cuda,
-        torch=probe.torch,
-        triton=probe.triton,
-        kernels=importlib.metadata.version("kernels"),
-        liger_kernel=importlib.metadata.version("liger-kernel"),
-        python=probe.python,
-        ncu=counters.version(ncu),
-        date=datetime.now(UTC).date().isoformat(),
-        commit=commit,
-        l2_bytes=probe.l2_bytes,
-        hbm_bytes=probe.hbm_bytes,
-        sm_count=probe.sm_count,
-        ceilings=Ceilings((), (), ()),
-        kernel_packages=(KernelPackage(origin.repo, origin.kind, origin.detail),),
-    )
 
 
 def _known_environment(folder: Path, environment: Environment, request: Request) -> Environment | None:
@@ -460,39 +385,3 @@ def _write_environment(folder: Path, environment: Environment) -> None:
             f"{folder / ENVIRONMENT_FILE} cannot be written: {error.strerror}",
             hint="free disk space or give another --out",
         ) from error
-
-
-def source_commit() -> str:
-    """The commit that is recorded from; `-dirty` behind it if snippets or recorder differ from it.
-
-    `SOURCE_COMMIT` names it where only the files of a checkout are at hand, without its history.
-    """
-    if commit := os.environ.get("SOURCE_COMMIT"):
-        return commit
-    try:
-        head = _git("rev-parse", "HEAD")
-        dirty = _git("status", "--porcelain", "--", "snippets", "build_traces")
-    except (OSError, subprocess.CalledProcessError) as error:
-        raise RecordingError(
-            "", "the commit to record from is unknown: this is no git checkout", hint="export SOURCE_COMMIT=<commit>"
-        ) from error
-    return f"{head}-dirty" if dirty else head
-
-
-def _git(*arguments: str) -> str:
-    return subprocess.run(["git", *arguments], capture_output=True, text=True, check=True).stdout.strip()
-
-
-def _keep_logs(error: RecordingError, logs: Path) -> RecordingError:
-    """The error with its log moved out of the temporary folder."""
-    if error.log is None or not error.log.is_file():
-        return error
-    kept = logs / (error.stage or "recorder") / "log.txt"
-    try:
-        kept.parent.mkdir(parents=True, exist_ok=True)
-        shutil.copyfile(error.log, kept)
-    except OSError:  # a full disk must not hide the error itself
-        return error
-    error.message = error.message.replace(str(error.log), str(kept))
-    error.log = kept
-    return error

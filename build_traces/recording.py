@@ -237,13 +237,28 @@ def open_recording(folder: Path) -> Recording:
 def read_stage(path: Path, stage: str) -> StageRecord:
     """Raises RecordingError if the stage is not recorded or its file is damaged."""
     try:
-        return msgspec.json.decode(path.read_bytes(), type=StageRecord)
+        record = msgspec.json.decode(path.read_bytes(), type=StageRecord)
     except FileNotFoundError as error:
         raise RecordingError(
             stage, f"not recorded: {path} is not there", hint=f"on a GPU machine: {record_command(stage)}"
         ) from error
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
         raise RecordingError(stage, f"{path} is damaged: {error}", hint="restore it with git checkout") from error
+    if wrong := _inconsistency(record):
+        raise RecordingError(stage, f"{path} is damaged: {wrong}", hint="restore it with git checkout")
+    return record
+
+
+def _inconsistency(record: StageRecord) -> str:
+    """What a reader of this record would trip over, "" if nothing."""
+    if not 0 <= record.published_process < len(record.processes):
+        return f"process {record.published_process} is published, there are {len(record.processes)}"
+    if not all(p.time_us and p.step_us for p in record.processes):
+        return "a process has no time samples"
+    kernels = sum(work.kind == "kernel" for work in record.processes[record.published_process].work)
+    if record.hbm is not None and len(record.hbm) != kernels:
+        return f"HBM bytes of {len(record.hbm)} kernels, the published process ran {kernels}"
+    return ""
 
 
 def record_command(stage: str) -> str:

@@ -29,7 +29,7 @@ class WorkRow:
     grid: tuple[int, ...]
     block: tuple[int, ...]
     count: int
-    us: Spread
+    us: Spread | None
     draws: int
     hbm: KernelBytes | None
 
@@ -51,7 +51,7 @@ class StageView:
         self.stage = stage
         self.ladder = ladder
 
-    @property
+    @cached_property
     def against(self) -> "StageView":
         """The stage that this one's time is compared with."""
         return StageView(self.recording, self.ladder.stage(self.stage.against), self.ladder)
@@ -78,6 +78,8 @@ class StageView:
     def steps(self, step: int | None) -> tuple[Step, ...]:
         """All profiled steps, or the one counted from 1. Raises FactError."""
         steps = self.trace.steps
+        if not steps:
+            raise FactError(f"the trace of stage {self.stage.name} has no ProfilerStep")
         if step is None:
             return steps
         if not 1 <= step <= len(steps):
@@ -92,6 +94,9 @@ class StageView:
         times = self.published.step_us
         middle = statistics.median(times)
         return min(range(len(times)), key=lambda n: abs(times[n] - middle)) + 1
+
+    def _step_number(self, step: int | None) -> int:
+        return self.steps(self.shown_step if step is None else step)[0].number
 
     # Counts, from the trace
 
@@ -131,12 +136,12 @@ class StageView:
 
     def launches_by_name(self, step: int | None = None) -> dict[str, int]:
         """How often a step calls each launch, in the order of first use; from the shown step if they differ."""
-        number = self.steps(step or self.shown_step)[0].number
+        number = self._step_number(step)
         return dict(Counter(c.name for c in self.trace.launches(number)))
 
     def nth_kernel(self, n: int, step: int | None) -> Activity:
         """The nth kernel of a step, from 1 in the order they run. Raises FactError."""
-        kernels = self.trace.kernels(self.steps(step or self.shown_step)[0].number)
+        kernels = self.trace.kernels(self._step_number(step))
         if not 1 <= n <= len(kernels):
             raise FactError(f"stage {self.stage.name} has kernels 1 to {len(kernels)} a step, no kernel {n}")
         return kernels[n - 1]
@@ -158,7 +163,7 @@ class StageView:
     def work_us(self, kinds: tuple[ActivityKind, ...], step: int | None) -> Spread:
         """Summed time of a step's GPU work of these kinds."""
         self.steps(step)
-        return self.over_processes(lambda p: _one(_sum_by_step(p.work, kinds), step))
+        return self.over_processes(lambda p: _one(_sum_by_step(p, kinds), step))
 
     def kernel_us(self, n: int, step: int | None) -> Spread:
         """Time of the nth kernel of a step in the processes that ran the same kernels by name."""
@@ -166,7 +171,10 @@ class StageView:
         names = _kernel_names(self.published)
         same = [p for p in self.record.processes if _kernel_names(p) == names]
         kernels = [[w for w in p.work if w.kind == "kernel"][n - 1] for p in same]
-        return spread([_one(_present(w.us), step) for w in kernels])
+        times = [us for w in kernels if (us := _launch_us(w, step)) is not None]
+        if not times:
+            raise FactError(f"kernel {n} of stage {self.stage.name} did not run in that step")
+        return spread(times)
 
     @property
     def draws(self) -> int:
@@ -176,7 +184,7 @@ class StageView:
     # HBM
 
     def hbm(self) -> tuple[KernelBytes, ...]:
-        """HBM bytes by kernel, in launch order. Raises FactError where the counters could not be read."""
+        """HBM bytes by kernel, in the order they run. Raises FactError where the counters could not be read."""
         if self.record.hbm is None:
             raise FactError(f"HBM bytes of stage {self.stage.name} were not measured: {self.record.hbm_missing}")
         return self.record.hbm
@@ -195,9 +203,9 @@ class StageView:
         published = [self.published.work[p] for p in positions]
         first = published[0]
         per_process = [
-            statistics.fmean([_one(_present(w.us), None) for w in p.work if _same_launch(w, first)])
+            statistics.fmean(times)
             for p in self.record.processes
-            if any(_same_launch(w, first) for w in p.work)
+            if (times := [us for w in p.work if _same_launch(w, first) and (us := _launch_us(w, None)) is not None])
         ]
         return WorkRow(
             kind=first.kind,
@@ -205,7 +213,7 @@ class StageView:
             grid=first.grid,
             block=first.block,
             count=len(positions),
-            us=spread(per_process),
+            us=spread(per_process) if per_process else None,
             draws=len(per_process),
             hbm=self._hbm_of(positions) if first.kind == "kernel" else None,
         )
@@ -224,11 +232,12 @@ class StageView:
 
     def op_tree(self, step: int | None = None) -> list[OpNode]:
         """The dispatch chain of one step: what ran inside the stage's label, or beside it on other threads."""
-        number = self.steps(step or self.shown_step)[0].number
+        number = self._step_number(step)
         ops = [op for op in self.trace.ops if op.step == number]
+        inside = {op.index for op in ops}
         children: dict[int, list[Op]] = {}
-        for op in ops:
-            children.setdefault(op.parent, []).append(op)
+        for op in ops:  # what encloses the whole step is no part of it
+            children.setdefault(op.parent if op.parent in inside else NONE, []).append(op)
         calls: dict[int, list[Call]] = {}
         for call in self.trace.calls:
             if call.step == number:
@@ -244,13 +253,17 @@ def _one(by_step: tuple[float, ...], step: int | None) -> float:
     return statistics.median(by_step) if step is None else by_step[step - 1]
 
 
-def _present(us: tuple[float | None, ...]) -> tuple[float, ...]:
-    return tuple(u for u in us if u is not None)
+def _launch_us(work: GpuWork, step: int | None) -> float | None:
+    """One launch's time in a step, or its median over the steps it ran in; None if it did not run."""
+    if step is not None:
+        return work.us[step - 1]
+    present = [us for us in work.us if us is not None]
+    return statistics.median(present) if present else None
 
 
-def _sum_by_step(work: tuple[GpuWork, ...], kinds: tuple[ActivityKind, ...]) -> tuple[float, ...]:
-    mine = [w.us for w in work if w.kind in kinds]
-    return tuple(sum(u or 0.0 for u in step) for step in zip(*mine, strict=True)) or (0.0,)
+def _sum_by_step(process: Process, kinds: tuple[ActivityKind, ...]) -> tuple[float, ...]:
+    mine = [w.us for w in process.work if w.kind in kinds]
+    return tuple(sum(us[step] or 0.0 for us in mine) for step in range(len(process.step_us)))
 
 
 def _kernel_names(process: Process) -> list[str]:

@@ -12,7 +12,7 @@ from typing import NoReturn
 
 from build_traces.errors import FactError
 from build_traces.kernel_names import decode
-from build_traces.recording import Recording, Spread, short_commit, spread
+from build_traces.recording import KernelBytes, Recording, Spread, short_commit, spread
 from build_traces.stage_view import StageView
 
 Scalar = int | float | str
@@ -33,20 +33,31 @@ class Query:
 
 @dataclass(frozen=True)
 class Definition:
-    """An entry of the vocabulary. `key` describes the key the fact takes: "" none, "[x]" optional, "x" required."""
+    """An entry of the vocabulary.
+
+    `key` describes the key the fact takes: "" none, "[x]" optional, "x" required. `by_step` says whether
+    it can be asked of one profiled step.
+    """
 
     unit: str
     about: str
     derive: Callable[[Query], Raw]
     key: str = ""
+    by_step: bool = False
 
 
 def _tflops(q: Query) -> Spread:
+    _refuse_cold(q)
     return _inverse(q.view.record.flops / 1e6, _time(q))
 
 
 def _inverse(work: float, time: Spread) -> Spread:
     return Spread(work / time.median, work / time.high, work / time.low)
+
+
+def _refuse_cold(q: Query) -> None:
+    if q.view.stage.cold:
+        raise FactError(f"stage {q.view.stage.name} is cold: its time is the CPU's, which no rate can be made of")
 
 
 def _time(q: Query) -> Spread:
@@ -81,6 +92,7 @@ def _profiled_steps(q: Query) -> int:
 
 
 def _speedup(q: Query) -> float:
+    _refuse_cold(q)
     return q.view.against.time_us().median / _time(q).median
 
 
@@ -117,7 +129,15 @@ def _launch(q: Query, n: int) -> str:
 
 def _op(q: Query, n: int) -> str:
     kernel = q.view.nth_kernel(n, q.step)
-    return next((op.name for op in q.view.trace.ancestors(kernel.op) if op.kind == "op"), "")
+    for op in q.view.trace.ancestors(kernel.op):
+        if op.kind == "op":
+            return op.name
+    raise FactError(f"kernel {n} of stage {q.view.stage.name} was launched outside any op")
+
+
+def _bytes_of(q: Query, n: int) -> KernelBytes:
+    q.view.nth_kernel(n, None)
+    return q.view.hbm()[n - 1]
 
 
 KERNEL_FIELDS: dict[str, KernelField] = {
@@ -147,14 +167,14 @@ KERNEL_FIELDS: dict[str, KernelField] = {
     ),
     "launched_by": KernelField("", "The call that started it.", _launch),
     "op": KernelField("", "The innermost op around that call.", _op),
-    "hbm_read_mb": KernelField("MB", "HBM bytes it read.", lambda q, n: q.view.hbm()[n - 1].read_bytes / MB),
-    "hbm_write_mb": KernelField("MB", "HBM bytes it wrote.", lambda q, n: q.view.hbm()[n - 1].write_bytes / MB),
+    "hbm_read_mb": KernelField("MB", "HBM bytes it read.", lambda q, n: _bytes_of(q, n).read_bytes / MB),
+    "hbm_write_mb": KernelField("MB", "HBM bytes it wrote.", lambda q, n: _bytes_of(q, n).write_bytes / MB),
 }
 
 
 def _kernel(q: Query) -> Raw:
     number, _, field = q.key.partition(".")
-    if not number.isdigit():
+    if not (number.isascii() and number.isdigit()):
         raise FactError(f"{number!r} is no kernel number", hint=f"write {q.view.stage.name}.kernel.1.name")
     if field not in KERNEL_FIELDS:
         unknown_name("kernel field", field, list(KERNEL_FIELDS))
@@ -169,31 +189,36 @@ STAGE_FACTS: dict[str, Definition] = {
         "Kernels a step; with a key, those whose name contains it.",
         lambda q: q.view.work_count("kernel", q.key, q.step),
         key="[text]",
+        by_step=True,
     ),
-    "memset_count": Definition("", "Memsets a step.", lambda q: q.view.work_count("memset", "", q.step)),
-    "memcpy_count": Definition("", "Memcpys a step.", lambda q: q.view.work_count("memcpy", "", q.step)),
+    "memset_count": Definition("", "Memsets a step.", lambda q: q.view.work_count("memset", "", q.step), by_step=True),
+    "memcpy_count": Definition("", "Memcpys a step.", lambda q: q.view.work_count("memcpy", "", q.step), by_step=True),
     "launch_count": Definition(
         "",
         "Launches a step: runtime and driver calls that start GPU work; with a key, those of that name.",
         lambda q: q.view.launch_count(q.key, q.step),
         key="[call]",
+        by_step=True,
     ),
     "call_count": Definition(
         "",
         "Runtime and driver calls of that name a step, whether they start GPU work or not.",
         lambda q: q.view.call_count(q.key.__eq__, "call_count", q.step),
         key="call",
+        by_step=True,
     ),
     "occupancy_queries": Definition(
         "",
         "Calls a step that ask how many blocks fit on a multiprocessor (cudaOccupancy…).",
         lambda q: q.view.call_count(lambda n: bool(OCCUPANCY_QUERY.match(n)), "occupancy_queries", q.step),
+        by_step=True,
     ),
     "op_count": Definition(
         "",
         "Ops a step on the CPU; with a key, those of that name.",
         lambda q: q.view.op_count(q.key, q.step),
         key="[op]",
+        by_step=True,
     ),
     "time_us": Definition(
         "µs",
@@ -205,21 +230,25 @@ STAGE_FACTS: dict[str, Definition] = {
         "µs",
         "Summed time of a step's kernels, memsets and memcpys in the trace.",
         lambda q: q.view.work_us(("kernel", "memset", "memcpy"), q.step),
+        by_step=True,
     ),
     "kernel_us": Definition(
         "µs",
         "Summed time of a step's kernels in the trace.",
         lambda q: q.view.work_us(("kernel",), q.step),
+        by_step=True,
     ),
     "cpu_us": Definition(
         "µs",
         "How long the CPU is in the forward of a profiled step: the length of the stage's label.",
         lambda q: q.view.profiled_us(lambda p: p.cpu_us, q.step),
+        by_step=True,
     ),
     "step_us": Definition(
         "µs",
         "Length of a profiled step (ProfilerStep#n), the wait for the GPU included.",
         lambda q: q.view.profiled_us(lambda p: p.step_us, q.step),
+        by_step=True,
     ),
     "back_to_back_us": Definition(
         "µs",
@@ -278,6 +307,7 @@ STAGE_FACTS: dict[str, Definition] = {
         "The nth kernel of a step, from 1 in the order they run; the fields are listed below.",
         _kernel,
         key="n.field",
+        by_step=True,
     ),
 }
 

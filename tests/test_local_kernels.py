@@ -110,9 +110,7 @@ def loaded(folder: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, 
     home = tmp_path_factory.mktemp("home")
     script = home / "load.py"
     script.write_text(LOAD)
-    kept = {
-        name: value for name, value in os.environ.items() if not name.startswith(("HF_", "KERNELS_", "XDG_"))
-    }
+    kept = {name: value for name, value in os.environ.items() if not name.startswith(("HF_", "KERNELS_", "XDG_"))}
     environ = kept | {
         "HOME": str(home),
         "HF_HUB_OFFLINE": "1",
@@ -142,9 +140,7 @@ def definitions(text: str) -> dict[str, str]:
     """Functions and classes at the top of a module, decorators and comments included."""
     lines = text.splitlines()
     return {
-        node.name: "\n".join(
-            lines[min([node.lineno, *(d.lineno for d in node.decorator_list)]) - 1 : node.end_lineno]
-        )
+        node.name: "\n".join(lines[min([node.lineno, *(d.lineno for d in node.decorator_list)]) - 1 : node.end_lineno])
         for node in ast.parse(text).body
         if isinstance(node, ast.FunctionDef | ast.ClassDef)
     }
@@ -157,9 +153,7 @@ Package = Callable[..., None]
 def package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Package:
     """Put another liger-kernel before the installed one: another version, or files changed or gone."""
 
-    def make(
-        version: str = LIGER_VERSION, *, without: str = "", edit: tuple[str, str, str] = ("", "", "")
-    ) -> None:
+    def make(version: str = LIGER_VERSION, *, without: str = "", edit: tuple[str, str, str] = ("", "", "")) -> None:
         site = tmp_path / "site"
         for path in NEEDED:
             (site / path).parent.mkdir(parents=True, exist_ok=True)
@@ -218,9 +212,7 @@ def test_apart_from_the_notice_only_imports_of_the_package_differ(folder: Path, 
     assert [line[:2] for line in ours[:2]] == ["# ", "# "]
     assert LIGER_VERSION in ours[0]
     assert "Copyright 2024 LinkedIn Corporation" in ours[1]
-    changes = [
-        line for line in difflib.ndiff(installed(COPIED[name]).splitlines(), ours[3:]) if line[0] in "-+"
-    ]
+    changes = [line for line in difflib.ndiff(installed(COPIED[name]).splitlines(), ours[3:]) if line[0] in "-+"]
     assert all(line.startswith(("- from liger_kernel", "+ from .")) for line in changes)
     assert sum(line[0] == "-" for line in changes) == sum(line[0] == "+" for line in changes) > 0
 
@@ -229,9 +221,7 @@ def test_ligers_licence_and_notice_are_in_the_folder(folder: Path) -> None:
     for name in ("LICENSE", "NOTICE"):
         expected = installed(f"liger_kernel-{LIGER_VERSION}.dist-info/licenses/{name}")
         assert (folder / VARIANT / name).read_text() == expected
-    assert (
-        (folder / VARIANT / "LICENSE").read_text().startswith("BSD 2-CLAUSE LICENSE\nCopyright 2024 LinkedIn")
-    )
+    assert (folder / VARIANT / "LICENSE").read_text().startswith("BSD 2-CLAUSE LICENSE\nCopyright 2024 LinkedIn")
 
 
 def test_two_builds_give_identical_bytes(folder: Path, tmp_path: Path) -> None:
@@ -257,9 +247,7 @@ def test_another_version_of_liger_is_refused_with_what_to_install(package: Packa
 
 
 @pytest.mark.parametrize("path", NEEDED)
-def test_a_missing_file_is_named_and_the_older_build_stays(
-    path: str, package: Package, tmp_path: Path
-) -> None:
+def test_a_missing_file_is_named_and_the_older_build_stays(path: str, package: Package, tmp_path: Path) -> None:
     target = build(tmp_path / "out" / "liger-kernels")
     before = contents(target)
     package(without=path)
@@ -382,9 +370,7 @@ def test_a_folder_that_does_not_exist_or_has_no_kernel_says_what_to_run(tmp_path
 
 
 @pytest.mark.parametrize("value", [None, "someone/else=somewhere"])
-def test_without_a_local_folder_for_it_the_kernel_is_the_hubs_version_1(
-    value: str | None, tmp_path: Path
-) -> None:
+def test_without_a_local_folder_for_it_the_kernel_is_the_hubs_version_1(value: str | None, tmp_path: Path) -> None:
     environ = {"HF_HOME": str(tmp_path)} | ({} if value is None else {"LOCAL_KERNELS": value})
     assert origin(environ) == KernelOrigin("kernels-community/liger-kernels", "hub", "version 1")
 

@@ -1,0 +1,92 @@
+"""The Markdown extension that renders a recording into pages, for any builder that runs Python-Markdown.
+
+    markdown_extensions:
+      - build_traces.markdown:
+          recording: nvidia-h200_torch-2.11.0
+
+To add a block, write its file and name it in BLOCKS.
+"""
+
+import os
+from pathlib import Path
+
+from markdown import Markdown
+from pymdownx.blocks import BlocksExtension, BlocksProcessor
+
+from build_traces.markdown.block import TraceBlock
+from build_traces.markdown.conversion import Conversion, Options
+from build_traces.markdown.facts import FactTables
+from build_traces.markdown.finish import Finish
+from build_traces.markdown.generated import Generated
+from build_traces.markdown.inline import FactPattern
+from build_traces.markdown.kernel_names import KernelNames
+from build_traces.markdown.kernels import Kernels
+from build_traces.markdown.ladder import LadderTable
+from build_traces.markdown.ops import Ops
+from build_traces.markdown.preflight import Preflight
+from build_traces.markdown.profile import Profile
+from build_traces.markdown.reproduce import Reproduce
+from build_traces.markdown.stagefacts import StageFacts
+from build_traces.markdown.timeline import Timeline
+
+RECORDING_VARIABLE = "RECORDING"
+"""The environment variable that chooses a recording over the extension's option."""
+
+BLOCKS: dict[str, type[TraceBlock]] = {
+    "facts": FactTables,
+    "generated": Generated,
+    "kernel-names": KernelNames,
+    "kernels": Kernels,
+    "ladder": LadderTable,
+    "ops": Ops,
+    "profile": Profile,
+    "reproduce": Reproduce,
+    "stagefacts": StageFacts,
+    "timeline": Timeline,
+}
+
+BEFORE_SNIPPETS = 35
+"""Above normalize_whitespace (30), pymdownx.snippets (32) and superfences (25): the source as it was written."""
+AFTER_BACKTICK_AND_ESCAPE = 175
+AFTER_INLINE = 15
+
+
+class TracesExtension(BlocksExtension):  # type: ignore[misc]  # pymdownx has no types
+    """Registers the facts, the blocks, the preflight and the stamp."""
+
+    def __init__(self, **kwargs: object) -> None:
+        self.config = {
+            "recording": ["", "Folder under recordings that is shown; the environment variable RECORDING wins."],
+            "recordings": ["docs/recordings", "Where the recordings are."],
+            "snippets": ["snippets", "Where ladder.toml and the snippets are."],
+            "docs": ["docs", "Where the pages are."],
+        }
+        super().__init__(**kwargs)
+
+    def extendMarkdownBlocks(self, md: Markdown, block_mgr: BlocksProcessor) -> None:  # noqa: N802 - pymdownx's name
+        """State lives in a Conversion made here: one extension object may serve several Markdown instances."""
+        md.registerExtension(self)
+        conversion = Conversion(md, self._options())
+        for name, block in BLOCKS.items():
+            assert name == block.NAME
+            block_mgr.register(block, {"conversion": conversion})
+        md.preprocessors.register(Preflight(md, conversion, BLOCKS), "build_traces_preflight", BEFORE_SNIPPETS)
+        md.inlinePatterns.register(FactPattern(md, conversion), "build_traces_fact", AFTER_BACKTICK_AND_ESCAPE)
+        md.treeprocessors.register(Finish(md, conversion), "build_traces_finish", AFTER_INLINE)
+
+    def reset(self) -> None:
+        """Nothing is kept on the extension; the preflight begins each conversion anew."""
+
+    def _options(self) -> Options:
+        recording = os.environ.get(RECORDING_VARIABLE) or self.getConfig("recording")
+        return Options(
+            recording=str(recording),
+            recordings=Path(self.getConfig("recordings")),
+            snippets=Path(self.getConfig("snippets")),
+            docs=Path(self.getConfig("docs")),
+        )
+
+
+def makeExtension(**kwargs: object) -> TracesExtension:  # noqa: N802 - Python-Markdown's name
+    """What Python-Markdown calls."""
+    return TracesExtension(**kwargs)

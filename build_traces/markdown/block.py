@@ -1,0 +1,75 @@
+"""What every block shares: its header names stages, it has no content, and it renders to one figure."""
+
+from typing import ClassVar
+from xml.etree.ElementTree import Element, SubElement
+
+from pymdownx.blocks.block import Block
+
+from build_traces.errors import FactError
+from build_traces.markdown.conversion import Conversion
+from build_traces.markdown.html import append, element, seal
+from build_traces.stage_view import StageView
+
+
+class TraceBlock(Block):  # type: ignore[misc]  # pymdownx has no types
+    """`/// NAME | stages` and `///`. ARGUMENT: True needs stages, None may have them, False has none."""
+
+    NAME: ClassVar[str] = ""
+    ARGUMENT: ClassVar[bool | None] = True
+    MANY: ClassVar[bool] = False
+    """Whether the block takes more than one stage."""
+
+    def render(self, conversion: Conversion, stages: tuple[StageView, ...]) -> Element:
+        """The block's figure. Raises BuildTracesError."""
+        raise NotImplementedError
+
+    def on_create(self, parent: Element) -> Element:
+        """Called by pymdownx at the header: an empty figure."""
+        return SubElement(parent, "figure")
+
+    def on_markdown(self) -> str:
+        """Called by pymdownx: nothing in the block is Markdown."""
+        return "raw"
+
+    def on_end(self, block: Element) -> None:
+        """Called by pymdownx at the end of the block: fill the figure."""
+        conversion: Conversion = self.config["conversion"]
+        key = (self.NAME, self.argument or "")
+        index = conversion.index_of_block(key)
+        with conversion.at(index):
+            if block.text:
+                raise FactError(f"block {self.NAME!r} takes no content", hint="end it with /// on the next line")
+            figure = self.render(conversion, self._stages(conversion))
+        if added := block.get("class"):
+            figure.set("class", f"{figure.get('class', '')} {added}")
+        block.text = None
+        seal(figure, block, conversion.md.htmlStash.store)
+        conversion.rendered[key] += 1
+
+    def _stages(self, conversion: Conversion) -> tuple[StageView, ...]:
+        names = (self.argument or "").split()
+        if len(names) > 1 and not self.MANY:
+            message = f"block {self.NAME!r} takes one stage, {len(names)} were given"
+            raise FactError(message, hint="write a block for each")
+        return tuple(conversion.facts.view(name) for name in names)
+
+
+def figure_of(name: str, view: StageView | None, *content: Element, caption: tuple[Element | str, ...] = ()) -> Element:
+    """The `<figure>` of a block; the caption stands above what it describes."""
+    made = element("figure", class_=f"trace-block trace-block--{name}")
+    if view is not None:
+        made.set("data-stage", view.stage.name)
+    if caption:
+        append(made, element("figcaption", *caption))
+    for child in content:
+        append(made, child)
+    return made
+
+
+def origin(view: StageView) -> str:
+    """Which step of which process a picture shows."""
+    steps, processes = len(view.trace.steps), len(view.record.processes)
+    return (
+        f"{view.stage.name}, step {view.shown_step} of {steps} in the trace of process "
+        f"{view.record.published_process + 1} of {processes}, the one nearest the median"
+    )

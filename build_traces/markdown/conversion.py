@@ -1,0 +1,130 @@
+"""What one Markdown instance knows while it converts a text: the page, its recording, what was rendered."""
+
+import hashlib
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from xml.etree.ElementTree import Element
+
+from markdown import Markdown
+
+from build_traces.errors import BuildTracesError, PageError
+from build_traces.facts import Fact
+from build_traces.markdown.html import element
+from build_traces.markdown.page import Page, find_page
+from build_traces.markdown.source import FreshFacts, folder_of, open_facts
+from build_traces.markdown.value import fact_element
+
+
+@dataclass(frozen=True)
+class Options:
+    """The extension's options."""
+
+    recording: str
+    recordings: Path
+    snippets: Path
+    docs: Path
+
+
+@dataclass(frozen=True)
+class Header:
+    """The first line of a block, as written at `lines[index]` of the page."""
+
+    index: int
+    name: str
+    argument: str
+
+    @property
+    def key(self) -> tuple[str, str]:
+        """What tells blocks apart: equal keys render the same."""
+        return (self.name, self.argument)
+
+
+class Conversion:
+    """The state of one `Markdown.convert` call; `begin` starts the next one."""
+
+    def __init__(self, md: Markdown, options: Options) -> None:
+        self.md = md
+        self.options = options
+        self.page = Page("", (), 1, None)
+        self.headers: list[Header] = []
+        self.prose: list[tuple[int, str]] = []
+        self.rendered: Counter[tuple[str, str]] = Counter()
+        self._facts: FreshFacts | None = None
+        self._ids = 0
+
+    def begin(self, source: str) -> None:
+        """A new text: find its page and forget the one before."""
+        self.page = find_page(source, self.options.docs)
+        self.headers, self.prose = [], []
+        self.rendered = Counter()
+        self._facts = None
+        self._ids = 0
+
+    @property
+    def facts(self) -> FreshFacts:
+        """The facts of the recording. Raises RecordingError and LadderError."""
+        if self._facts is None:
+            folder = folder_of(self.options.recording, self.options.recordings)
+            self._facts = open_facts(folder, self.options.snippets)
+        return self._facts
+
+    # Places
+
+    @contextmanager
+    def at(self, index: int) -> Iterator[None]:
+        """Errors inside are told with file and line of `lines[index]`."""
+        try:
+            yield
+        except PageError:
+            raise
+        except BuildTracesError as error:
+            place = f"{error.where}: " if error.where else ""
+            raise self.page.refusal(index, place + error.message, error.hint) from error
+        except Exception as error:
+            # A fence around this text would swallow anything else.
+            message = f"cannot be rendered: {type(error).__name__}: {error}"
+            raise self.page.refusal(
+                index, message, "the recording is damaged, or this is a bug in build_traces"
+            ) from error
+
+    def index_of(self, text: str) -> int:
+        """The first line outside code that holds this text; 0 if it came from an included file."""
+        return next((index for index, line in self.prose if text in line), 0)
+
+    def index_of_block(self, key: tuple[str, str]) -> int:
+        """The first line with a block of this name and argument: where one fails, all do. 0 as above."""
+        return next((header.index for header in self.headers if header.key == key), 0)
+
+    # What blocks are made of
+
+    def value(self, fact: Fact, spec: str = "") -> Element:
+        """A fact as HTML, with its stamp on hover."""
+        return fact_element(fact, spec, self._processes(fact))
+
+    def fact(self, path: str, spec: str = "") -> Element:
+        """The fact at this path as HTML. Raises FactError."""
+        return self.value(self.facts.get(path), spec)
+
+    def _processes(self, fact: Fact) -> int | None:
+        """Over how many processes a stage's spread was taken; None where that is not known."""
+        stage, _, rest = fact.path.partition(".")
+        if fact.spread is None or stage == "recording" or ".kernel." in f".{rest}":
+            return None
+        return len(self.facts.view(stage).record.processes)
+
+    def link(self, target: Path, *content: Element | str, **attributes: str) -> Element:
+        """A link to a file under docs/; a `<span>` in a text that is no page, where nothing would rewrite it."""
+        href = self.page.href(target)
+        if href is None:
+            return element("span", *content)
+        return element("a", *content, href=href, **attributes)
+
+    def new_id(self, prefix: str) -> str:
+        """An id that no other block has, whether on this page or in a text inside one."""
+        self._ids += 1
+        text = "\n".join(self.page.lines)
+        inside = "" if self.page.is_page else hashlib.sha256(text.encode()).hexdigest()[:8] + "-"
+        return f"{prefix}-{inside}{self._ids}"

@@ -1,0 +1,68 @@
+"""`/// ladder` or `/// ladder | stages`: the stages as one computed table."""
+
+from xml.etree.ElementTree import Element
+
+from build_traces.errors import FactError
+from build_traces.markdown.block import TraceBlock, figure_of
+from build_traces.markdown.conversion import Conversion
+from build_traces.markdown.html import element, missing, row, table
+from build_traces.markdown.value import extremes
+from build_traces.stage_view import StageView
+
+COLUMNS = ("Stage", "Kernels", "GPU µs", "Against", "In a loop, µs", "HBM, MB", "Of the ceiling", "Error")
+COLD = "the wall-clock time of a first step is not compared with a GPU time"
+COLD_LOOP = "a first step has no step before it"
+
+
+class LadderTable(TraceBlock):
+    """All stages, or those named, in the order given."""
+
+    NAME = "ladder"
+    ARGUMENT = None
+    MANY = True
+
+    def render(self, conversion: Conversion, stages: tuple[StageView, ...]) -> Element:
+        """A table, a stage a row."""
+        views = stages or tuple(conversion.facts.view(name) for name in conversion.facts.ladder.names)
+        rows = [_row(conversion, view) for view in views]
+        return figure_of(self.NAME, None, table("The ladder", COLUMNS, rows, class_="ladder"))
+
+
+def _row(conversion: Conversion, view: StageView) -> Element:
+    name, cold = view.stage.name, view.stage.cold
+    page = conversion.options.docs / "stages" / f"{name}.md"
+    step = f".step{view.shown_step}" if cold else ""
+    return row(
+        element("th", conversion.link(page, view.stage.title), scope="row"),
+        _measured(conversion, f"{name}{step}.kernel_count"),
+        _time(conversion, f"{name}.time_us"),
+        missing(COLD) if cold else _against(conversion, view),
+        missing(COLD_LOOP) if cold else _time(conversion, f"{name}.back_to_back_us"),
+        _measured(conversion, f"{name}.hbm_mb"),
+        missing(COLD) if cold else element("td", conversion.fact(f"{name}.ceiling_share"), " %"),
+        conversion.fact(f"{name}.error"),
+    )
+
+
+def _time(conversion: Conversion, path: str) -> Element:
+    cell = element("td", conversion.fact(path))
+    spread = conversion.facts.get(path).spread
+    if spread is not None:
+        cell.extend([element("br"), element("small", extremes(spread))])
+    return cell
+
+
+def _against(conversion: Conversion, view: StageView) -> Element:
+    other = view.stage.against
+    if other == view.stage.name:
+        return missing("other stages are set against this one")
+    title = conversion.facts.ladder.stage(other).title
+    return element("td", conversion.fact(f"{view.stage.name}.speedup"), "× ", element("small", title))
+
+
+def _measured(conversion: Conversion, path: str) -> Element:
+    """The fact, or why this recording cannot give it."""
+    try:
+        return conversion.fact(path)
+    except FactError as error:
+        return missing(error.message)

@@ -1,0 +1,59 @@
+"""`/// ops | stage`: the dispatch chain, ops inside ops, with the calls they made and what those started."""
+
+from xml.etree.ElementTree import Element
+
+from build_traces.kernel_names import decode
+from build_traces.markdown.block import TraceBlock, figure_of, origin
+from build_traces.markdown.conversion import Conversion
+from build_traces.markdown.html import append, element, wrapping
+from build_traces.markdown.value import shown
+from build_traces.stage_view import OpNode, StageView
+from build_traces.trace import NONE, Call, Trace
+
+
+class Ops(TraceBlock):
+    """The op tree of one stage's shown step."""
+
+    NAME = "ops"
+
+    def render(self, conversion: Conversion, stages: tuple[StageView, ...]) -> Element:  # noqa: ARG002
+        """Nested lists; at the end, calls that no op encloses."""
+        (view,) = stages
+        (step,) = view.steps(view.shown_step)
+        outside = [call for call in view.trace.calls if call.step == step.number and call.op == NONE]
+        chain = element("ul", class_="ops")
+        for item in _in_order(view.trace, view.op_tree(), outside):
+            append(chain, item)
+        return figure_of(self.NAME, view, chain, caption=(f"{origin(view)}; µs on the CPU, with the profiler on.",))
+
+
+def _in_order(trace: Trace, nodes: list[OpNode], calls: list[Call]) -> list[Element]:
+    """Ops and calls of one level by start time."""
+    timed = [(node.op.start_us, _op(trace, node)) for node in nodes]
+    timed += [(call.start_us, _call(trace, call)) for call in calls]
+    return [item for _, item in sorted(timed, key=lambda pair: pair[0])]
+
+
+def _op(trace: Trace, node: OpNode) -> Element:
+    item = element("li", wrapping(node.op.name), class_=f"op op--{node.op.kind}")
+    if node.op.kind == "annotation":
+        append(item, element("span", " annotation", class_="kind"))
+    append(item, _us(node.op.dur_us))
+    inside = _in_order(trace, list(node.children), list(node.calls))
+    if inside:
+        append(item, element("ul", *inside))
+    return item
+
+
+def _call(trace: Trace, call: Call) -> Element:
+    item = element("li", wrapping(call.name), class_="call" if call.starts else "call call--idle")
+    append(item, _us(call.dur_us))
+    for index in call.starts:
+        activity = trace.activities[index]
+        name = decode(activity.name).short if activity.kind == "kernel" else activity.name
+        append(item, element("span", " → ", wrapping(name), class_=f"started started--{activity.kind}"))
+    return item
+
+
+def _us(us: float) -> Element:
+    return element("span", f" {shown(us)} µs", class_="us")

@@ -1,0 +1,58 @@
+"""`/// timeline | stages`: CPU and GPU lanes of one step of each stage, as SVG on one time scale."""
+
+from xml.etree.ElementTree import Element
+
+from build_traces.markdown.block import TraceBlock, figure_of, origin
+from build_traces.markdown.conversion import Conversion
+from build_traces.markdown.html import append, element, scrolling
+from build_traces.markdown.lanes import Lanes, idle_share, lanes_of, plural
+from build_traces.markdown.svg import draw
+from build_traces.markdown.value import shown
+from build_traces.recording import TRACE_FILE
+from build_traces.stage_view import StageView
+
+
+class Timeline(TraceBlock):
+    """One picture of one or more stages, with the trace files beside it."""
+
+    NAME = "timeline"
+    MANY = True
+
+    def render(self, conversion: Conversion, stages: tuple[StageView, ...]) -> Element:
+        """The SVG, and for each stage a download and a way into Perfetto."""
+        lanes = [lanes_of(view) for view in stages]
+        names = " and ".join(view.stage.name for view in stages)
+        picture = draw(lanes, conversion.new_id("timeline"), f"Timeline of {names}", " ".join(map(_in_words, lanes)))
+        figure = figure_of(
+            self.NAME,
+            stages[0] if len(stages) == 1 else None,
+            scrolling(f"Timeline of {names}", picture),
+            *(_files(conversion, view) for view in stages),
+            caption=(f"{'; '.join(map(origin, stages))}. µs from the start of the step, with the profiler on.",),
+        )
+        figure.set("data-stage", " ".join(view.stage.name for view in stages))
+        return figure
+
+
+def _in_words(lanes: Lanes) -> str:
+    """What the picture shows, for those who do not see it."""
+    counts = ", ".join(
+        plural(sum(bar.kind == kind for bar in lanes.gpu_bars), kind) for kind in ("kernel", "memset", "memcpy")
+    )
+    if not lanes.gpu_bars:
+        return f"{lanes.stage}: a step of {shown(lanes.step_us)} µs with no work on the GPU."
+    first, last = min(bar.start_us for bar in lanes.gpu_bars), max(bar.end_us for bar in lanes.gpu_bars)
+    return (
+        f"{lanes.stage}: {counts} in a step of {shown(lanes.step_us)} µs. The GPU works between {shown(first)} "
+        f"and {shown(last)} µs and is idle {100 * idle_share(lanes.gpu_bars):.0f} % of that time."
+    )
+
+
+def _files(conversion: Conversion, view: StageView) -> Element:
+    name = view.stage.name
+    path = view.recording.path(name, TRACE_FILE)
+    line = element("p", f"{name}: ", class_="trace-files")
+    append(line, conversion.link(path, TRACE_FILE, download=f"{name}.{TRACE_FILE}"))
+    append(line, " · ")
+    append(line, conversion.link(path, "Open in Perfetto", class_="perfetto", data_title=name))
+    return line

@@ -1,0 +1,81 @@
+"""The built site as the browser tests see it: its pages, and what a page did while it was open."""
+
+import functools
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+
+from playwright.sync_api import ConsoleMessage, Page, Request
+
+ROOT = Path(__file__).parents[2]
+DOCS = ROOT / "docs"
+
+
+def _address(source: Path) -> str:
+    """`docs/stages/mlp_eager.md` → `stages/mlp_eager/`, as MkDocs does it."""
+    path = source.relative_to(DOCS).with_suffix("")
+    if path.name == "index":
+        path = path.parent
+    return "" if path == Path() else f"{path.as_posix()}/"
+
+
+PAGES = sorted(_address(p) for p in DOCS.rglob("*.md") if "recordings" not in p.relative_to(DOCS).parts[:-1])
+PAGE_NAMES = [address or "start" for address in PAGES]
+STAGE_PAGES = [address for address in PAGES if address.startswith("stages/") and address != "stages/"]
+WIDTHS = (390, 768, 1440)
+
+
+@dataclass(frozen=True)
+class Site:
+    """A built site: its folder, and where it is served."""
+
+    folder: Path
+    url: str
+
+
+@dataclass
+class Visit:
+    """An open page, and what it asked for and complained about so far."""
+
+    page: Page
+    url: str
+    outside: list[str] = field(default_factory=list)
+    errors: list[str] = field(default_factory=list)
+
+    def watch(self, site: Site) -> None:
+        def on_request(request: Request) -> None:
+            if not request.url.startswith((site.url, "data:", "blob:")):
+                self.outside.append(request.url)
+
+        def on_console(message: ConsoleMessage) -> None:
+            if message.type == "error":
+                self.errors.append(message.text)
+
+        self.page.on("request", on_request)
+        self.page.on("console", on_console)
+        self.page.on("pageerror", lambda error: self.errors.append(str(error)))
+
+    def resize(self, width: int) -> None:
+        self.page.set_viewport_size({"width": width, "height": 900})
+        self.page.wait_for_timeout(50)  # Material lays out once more after a resize
+
+
+class _QuietHandler(SimpleHTTPRequestHandler):
+    """Serves a folder without a line a request on the console."""
+
+    def log_message(self, *_: object) -> None: ...
+
+
+@contextmanager
+def serve(folder: Path) -> Iterator[str]:
+    """Serve a folder on a free port; gives the URL, with a slash at the end."""
+    server = ThreadingHTTPServer(("127.0.0.1", 0), functools.partial(_QuietHandler, directory=str(folder)))
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    try:
+        yield f"http://127.0.0.1:{server.server_address[1]}/"
+    finally:
+        server.shutdown()
+        server.server_close()

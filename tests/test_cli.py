@@ -1,0 +1,73 @@
+"""The command line: exit codes, and what a person reads."""
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from build_traces import ladder
+
+ROOT = Path(__file__).parents[1]
+
+
+def run(*arguments: str, cwd: Path = ROOT) -> subprocess.CompletedProcess[str]:
+    environment = os.environ | {"PYTHONPATH": str(ROOT), "SOURCE_COMMIT": "0123", "COLUMNS": "200"}
+    command = [sys.executable, "-m", "build_traces", *arguments]
+    return subprocess.run(command, cwd=cwd, env=environment, capture_output=True, text=True, check=False)
+
+
+def test_record_without_a_gpu_is_one_error_and_exit_1(tmp_path: Path) -> None:
+    done = run("record", "--out", str(tmp_path / "out"))
+    assert done.returncode == 1
+    assert done.stderr.startswith("error: ") and "torch sees no GPU" in done.stderr
+    assert "Traceback" not in done.stderr
+    assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize("command", ["record", "verify"])
+def test_an_unknown_stage_is_one_error_that_lists_the_stages(command: str) -> None:
+    done = run(command, "--stages", "mlp_eager,mlp_eagre")
+    assert done.returncode == 1
+    assert "there is no stage 'mlp_eagre'" in done.stderr
+    assert all(name in done.stderr for name in ladder.load(ROOT / "snippets").names)
+
+
+def test_an_unknown_option_is_refused() -> None:
+    assert run("record", "--fast").returncode == 2
+
+
+def test_list_shows_each_stage_with_its_state_and_why() -> None:
+    done = run("list")
+    assert done.returncode == 0
+    rows = dict(re.findall(r"^(\w+) +(fresh|stale|missing) ", done.stdout, re.MULTILINE))
+    assert rows == dict.fromkeys(ladder.load(ROOT / "snippets").names, "fresh")
+
+
+def test_list_without_a_recording_says_how_to_make_one(tmp_path: Path) -> None:
+    done = run("list", "--out", str(tmp_path))
+    assert done.returncode == 1
+    assert "python -m build_traces record" in done.stderr
+
+
+def test_local_kernels_prints_the_value_and_nothing_else(tmp_path: Path) -> None:
+    done = run("local-kernels", str(tmp_path / "liger"))
+    assert done.returncode == 0
+    assert done.stdout == f"kernels-community/liger-kernels={tmp_path / 'liger'}\n"
+    assert (tmp_path / "liger" / "build" / "torch-universal" / "metadata.json").is_file()
+
+
+def test_check_finds_what_was_left_unrendered(tmp_path: Path) -> None:
+    stamp = '<aside class="stamp">x</aside>'
+    (tmp_path / "index.html").write_text(f"<p>{{{{ mlp_eager.kernel_count }}}}</p>{stamp}", encoding="utf-8")
+    done = run("check", str(tmp_path))
+    assert done.returncode == 1 and "index.html" in done.stdout
+    (tmp_path / "index.html").write_text(f"<p>5</p>{stamp}", encoding="utf-8")
+    assert run("check", str(tmp_path)).returncode == 0
+
+
+def test_this_machine_without_a_gpu_is_an_error() -> None:
+    done = run("this-machine")
+    assert done.returncode == 1 and "torch sees no GPU" in done.stderr

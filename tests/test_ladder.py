@@ -1,0 +1,105 @@
+"""ladder.toml is read strictly, and the hash of a stage covers what it depends on."""
+
+from pathlib import Path
+
+import pytest
+
+from build_traces import ladder
+from build_traces.errors import LadderError
+
+ONE = '[[stage]]\nname = "one"\nagainst = "one"\n'
+
+
+def write(tmp_path: Path, toml: str, **snippets: str) -> Path:
+    (tmp_path / "ladder.toml").write_text(toml, encoding="utf-8")
+    for name, text in snippets.items():
+        (tmp_path / f"{name}.py").write_text(text, encoding="utf-8")
+    return tmp_path
+
+
+def test_the_ladder_keeps_the_files_order(tmp_path: Path) -> None:
+    two = '[[stage]]\nname = "two"\ntitle = "Second"\nagainst = "one"\ncold = true\n'
+    loaded = ladder.load(write(tmp_path, two + ONE, one="", two=""))
+    assert loaded.names == ("two", "one")
+    stage = loaded.stage("two")
+    assert (stage.title, stage.against, stage.cold, stage.snippet) == ("Second", "one", True, tmp_path / "two.py")
+    assert [s.name for s in loaded.select(["one", "two"])] == ["two", "one"]
+
+
+@pytest.mark.parametrize(
+    ("toml", "says"),
+    [
+        ("", "lists no stage"),
+        ("[[stage]\n", "not valid TOML"),
+        ('[[stage]]\nname = "no good"\n', "no Python module name"),
+        ("[[stage]]\nname = 3\n", "no Python module name"),
+        (ONE + ONE, "listed twice"),
+        (ONE + 'colour = "red"\n', "unknown keys ['colour']"),
+        ('[[stage]]\nname = "one"\nagainst = "none"\n', "set against 'none'"),
+        ('[[stage]]\nname = "unwritten"\n', "has no snippet"),
+    ],
+)
+def test_a_wrong_ladder_says_what_is_wrong_and_where(tmp_path: Path, toml: str, says: str) -> None:
+    with pytest.raises(LadderError) as caught:
+        ladder.load(write(tmp_path, toml, one=""))
+    assert says in str(caught.value) and "ladder.toml" in str(caught.value)
+
+
+def test_no_ladder_says_where_to_run(tmp_path: Path) -> None:
+    with pytest.raises(LadderError, match="run from the root of the repository"):
+        ladder.load(tmp_path)
+
+
+def test_sources_are_the_snippet_and_the_siblings_it_reaches(tmp_path: Path) -> None:
+    write(
+        tmp_path,
+        ONE,
+        one="import torch\nfrom middle import x\n",
+        middle="def f():\n    import deep\n",
+        deep="import one\n",
+        unused="",
+        torch_like="",
+    )
+    (stage,) = ladder.load(tmp_path).stages
+    assert [p.name for p in ladder.sources(stage)] == ["deep.py", "middle.py", "one.py"]
+
+
+def test_the_hash_changes_with_what_it_covers_and_with_nothing_else(tmp_path: Path) -> None:
+    write(tmp_path, ONE, one="import two\n", two="A = 1\n", unused="A = 1\n")
+
+    def digest() -> str:
+        return ladder.digest(ladder.load(tmp_path).stages[0])
+
+    first = digest()
+    write(tmp_path, ONE + "# a comment\n", unused="A = 2\n")
+    assert digest() == first
+    write(tmp_path, ONE, two="A = 2\n")
+    assert digest() != first
+    write(tmp_path, ONE, two="A = 1\n")
+    assert digest() == first
+    write(tmp_path, ONE + "cold = true\n")
+    assert digest() != first
+
+
+def test_a_snippet_that_is_no_python_is_named_with_its_line(tmp_path: Path) -> None:
+    (stage,) = ladder.load(write(tmp_path, ONE, one="x = 1\ndef f(:\n")).stages
+    with pytest.raises(LadderError, match=r"one\.py:2: not valid Python"):
+        ladder.digest(stage)
+
+
+def test_the_projects_own_ladder_has_its_thirteen_stages_in_order() -> None:
+    assert ladder.load(Path("snippets")).names == (
+        "matmul_add",
+        "linear_small",
+        "linear_small_compiled",
+        "linear_small_cold",
+        "linear_eager",
+        "linear_compiled",
+        "linear_nobias",
+        "mlp_eager",
+        "mlp_compiled",
+        "mlp_liger",
+        "mlp_liger_compiled",
+        "mlp_cudagraph",
+        "mlp_max_autotune",
+    )
