@@ -270,7 +270,7 @@ def status(stage: Stage, folder: Path, machine: str) -> Status:
     """Whether the recording of a stage in `folder` still says what its snippet does on `machine`."""
     path = folder / stage.name / STAGE_FILE
     if not path.is_file():
-        return Status(stage, State.MISSING, f"no {path}")
+        return Status(stage, State.MISSING, "not recorded yet")
     try:
         record = read_stage(path, stage.name)
     except BuildTracesError as error:

@@ -337,9 +337,7 @@ def test_depth_children_and_ancestors_follow_the_parents(file: str) -> None:
 MAIN, BACKWARD = 10, 20
 
 
-def event(  # noqa: PLR0917 - a trace's columns, in its order
-    cat: str, name: str, ts: float, dur: float, tid: int | str = MAIN, pid: int = MAIN, **args: object
-) -> Row:
+def event(cat: str, name: str, ts: float, dur: float, tid: int | str = MAIN, pid: int = MAIN, **args: object) -> Row:
     return {"ph": "X", "cat": cat, "name": name, "pid": pid, "tid": tid, "ts": ts, "dur": dur, "args": args}
 
 

@@ -20,7 +20,7 @@ REPORT = """==PROF== Connected to process 420
 "ID","Process ID","Kernel Name","Block Size","Grid Size","dram__bytes_read.sum","dram__bytes_write.sum"
 "","","","","","byte","byte"
 "0","420","nvjet_sm90_tst_TNT","(384, 1, 1)","(2, 66, 1)","24,391,424","53332480"
-"1","420","void at::elementwise_kernel<128, 4, at::f(int)>(int, T3)","(128, 1, 1)","(49152, 1, 1)","48657792","54,000,000"
+"1","420","void at::elementwise_kernel<128, 4, at::f(int)>(int, T3)","(128, 1, 1)","(4, 1, 1)","48657792","54,000,000"
 """
 NAMES = ["nvjet_sm90_tst_TNT", "void at::native::elementwise_kernel<128, 4, at::native::f(int)>(int, T3)"]
 FAKE_NCU = """#!/bin/sh

@@ -2,9 +2,10 @@
 
 from pathlib import Path
 
+import msgspec
 import pytest
 
-from build_traces import processes, record, verify
+from build_traces import processes, record, recording, verify
 from build_traces.errors import RecordingError
 from build_traces.ladder import Ladder
 from build_traces.processes import Limits
@@ -45,10 +46,6 @@ def test_a_draw_that_any_recorded_process_made_is_no_drift(
     bench: Bench, heard: Heard, monkeypatch: pytest.MonkeyPatch, recorded: Ladder
 ) -> None:
     """Process 1 of the recording is given another kernel; a run that draws that one is as recorded."""
-    import msgspec
-
-    from build_traces import recording
-
     path = bench.folder / "good" / "stage.json"
     made = recording.read_stage(path, "good")
     first = made.processes[0]
@@ -81,7 +78,7 @@ def test_a_stage_that_cannot_be_run_ends_verify(bench: Bench, recorded: Ladder) 
 
 
 def test_a_machine_without_a_recording_has_nothing_to_verify(bench: Bench, recorded: Ladder, tmp_path: Path) -> None:
-    with pytest.raises(RecordingError, match="no recording stand-in-gpu_torch-2.11.0"):
+    with pytest.raises(RecordingError, match=r"no recording stand-in-gpu_torch-2\.11\.0"):
         verify.verify(recorded, recorded.stages, tmp_path / "elsewhere", 1, Limits(30), Heard())
 
 
