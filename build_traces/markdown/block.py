@@ -66,10 +66,14 @@ def figure_of(name: str, view: StageView | None, *content: Element, caption: tup
     return made
 
 
-def origin(view: StageView) -> str:
-    """Which step of which process a picture shows."""
+def origin(*views: StageView) -> str:
+    """Which step of which process a picture shows, for each stage in it."""
+    return "; ".join(map(_origin, views)) + ", the one nearest the median"
+
+
+def _origin(view: StageView) -> str:
     steps, processes = len(view.trace.steps), len(view.record.processes)
     return (
         f"{view.stage.name}, step {view.shown_step} of {steps} in the trace of process "
-        f"{view.record.published_process + 1} of {processes}, the one nearest the median"
+        f"{view.record.published_process + 1} of {processes}"
     )

@@ -6,7 +6,7 @@ from build_traces.errors import FactError
 from build_traces.facts import KERNEL_FIELDS, RECORDING_FACTS, STAGE_FACTS
 from build_traces.markdown.block import TraceBlock, figure_of
 from build_traces.markdown.conversion import Conversion
-from build_traces.markdown.html import missing, row, table, wrapping
+from build_traces.markdown.html import append, element, missing, row, table, wrapping
 from build_traces.stage_view import StageView
 
 EXAMPLE_STAGE = "mlp_eager"
@@ -65,4 +65,12 @@ def _row(conversion: Conversion, path: str, unit: str, about: str, example: str)
         value: Element = conversion.fact(example)
     except FactError as error:
         value = missing(error.message)
-    return row(wrapping(path), unit, about, value)
+    return row(wrapping(path), unit, _prose(about), value)
+
+
+def _prose(text: str) -> Element:
+    """A sentence of the vocabulary, with what stands between backticks as code."""
+    cell = element("td")
+    for position, piece in enumerate(text.split("`")):
+        append(cell, element("code", piece) if position % 2 else piece)
+    return cell

@@ -63,7 +63,7 @@ class _Row:
         us = self.work.us
         if us is None:
             return missing("no process ran it in any profiled step")
-        cell = element("td", self._or_fact("us", shown(us.median)), element("br"), element("small", extremes(us)))
+        cell = element("td", self._or_fact("us", shown(us.median)), element("br"), extremes(us))
         processes = len(self.view.record.processes)
         if self.work.draws < processes:
             append(cell, element("br"))
@@ -72,7 +72,8 @@ class _Row:
 
     def _launch_cell(self) -> Element:
         grid, block = _dims(self.work.grid), _dims(self.work.block)
-        return element("td", "(", self._or_fact("grid", grid), ") × (", self._or_fact("block", block), ")")
+        grid_cell, block_cell = self._or_fact("grid", grid), self._or_fact("block", block)
+        return element("td", "(", grid_cell, ") × ", element("br"), "(", block_cell, ")")
 
     def _hbm_cell(self, hbm: KernelBytes) -> Element:
         read, write = shown(hbm.read_bytes / MB), shown(hbm.write_bytes / MB)

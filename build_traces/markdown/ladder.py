@@ -35,20 +35,22 @@ def _row(conversion: Conversion, view: StageView) -> Element:
     return row(
         element("th", conversion.link(page, view.stage.title), scope="row"),
         _measured(conversion, f"{name}{step}.kernel_count"),
-        _time(conversion, f"{name}.time_us"),
+        _time(conversion, f"{name}.time_us", "by the wall clock" if cold else ""),
         missing(COLD) if cold else _against(conversion, view),
         missing(COLD_LOOP) if cold else _time(conversion, f"{name}.back_to_back_us"),
         _measured(conversion, f"{name}.hbm_mb"),
-        missing(COLD) if cold else element("td", conversion.fact(f"{name}.ceiling_share"), " %"),
+        missing(COLD) if cold else element("td", conversion.fact(f"{name}.ceiling_share", ".1f"), " %"),
         conversion.fact(f"{name}.error"),
     )
 
 
-def _time(conversion: Conversion, path: str) -> Element:
+def _time(conversion: Conversion, path: str, remark: str = "") -> Element:
     cell = element("td", conversion.fact(path))
     spread = conversion.facts.get(path).spread
     if spread is not None:
-        cell.extend([element("br"), element("small", extremes(spread))])
+        cell.extend([element("br"), extremes(spread)])
+    if remark:
+        cell.extend([element("br"), element("small", remark)])
     return cell
 
 

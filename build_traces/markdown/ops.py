@@ -1,5 +1,6 @@
 """`/// ops | stage`: the dispatch chain, ops inside ops, with the calls they made and what those started."""
 
+from itertools import groupby
 from xml.etree.ElementTree import Element
 
 from build_traces.kernel_names import decode
@@ -29,9 +30,23 @@ class Ops(TraceBlock):
 
 def _in_order(trace: Trace, nodes: list[OpNode], calls: list[Call]) -> list[Element]:
     """Ops and calls of one level by start time."""
-    timed = [(node.op.start_us, _op(trace, node)) for node in nodes]
-    timed += [(call.start_us, _call(trace, call)) for call in calls]
-    return [item for _, item in sorted(timed, key=lambda pair: pair[0])]
+    entries: list[OpNode | Call] = sorted([*nodes, *calls], key=_start)
+    items = []
+    for idle, group in groupby(entries, key=_idle_call):
+        if idle is None:
+            items += [_call(trace, e) if isinstance(e, Call) else _op(trace, e) for e in group]
+        else:
+            items.append(_idle_calls(idle, [e for e in group if isinstance(e, Call)]))
+    return items
+
+
+def _start(entry: OpNode | Call) -> float:
+    return entry.start_us if isinstance(entry, Call) else entry.op.start_us
+
+
+def _idle_call(entry: OpNode | Call) -> str | None:
+    """The name of a call that starts nothing; equal ones in a row share a line."""
+    return entry.name if isinstance(entry, Call) and not entry.starts else None
 
 
 def _op(trace: Trace, node: OpNode) -> Element:
@@ -46,12 +61,20 @@ def _op(trace: Trace, node: OpNode) -> Element:
 
 
 def _call(trace: Trace, call: Call) -> Element:
-    item = element("li", wrapping(call.name), class_="call" if call.starts else "call call--idle")
+    item = element("li", wrapping(call.name), class_="call")
     append(item, _us(call.dur_us))
     for index in call.starts:
         activity = trace.activities[index]
         name = decode(activity.name).short if activity.kind == "kernel" else activity.name
         append(item, element("span", " → ", wrapping(name), class_=f"started started--{activity.kind}"))
+    return item
+
+
+def _idle_calls(name: str, calls: list[Call]) -> Element:
+    item = element("li", wrapping(name), class_="call call--idle")
+    if len(calls) > 1:
+        append(item, element("span", f" × {len(calls)}", class_="times"))
+    append(item, _us(sum(call.dur_us for call in calls)))
     return item
 
 

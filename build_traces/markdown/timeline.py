@@ -11,6 +11,15 @@ from build_traces.markdown.value import shown
 from build_traces.recording import TRACE_FILE
 from build_traces.stage_view import StageView
 
+KINDS = {
+    "op": "ops",
+    "annotation": "annotations",
+    "call": "calls",
+    "kernel": "kernels",
+    "memset": "memsets",
+    "memcpy": "memcpys",
+}
+
 
 class Timeline(TraceBlock):
     """One picture of one or more stages, with the trace files beside it."""
@@ -28,10 +37,22 @@ class Timeline(TraceBlock):
             stages[0] if len(stages) == 1 else None,
             scrolling(f"Timeline of {names}", picture),
             *(_files(conversion, view) for view in stages),
-            caption=(f"{'; '.join(map(origin, stages))}. µs from the start of the step, with the profiler on.",),
+            _legend(lanes),
+            caption=(f"{origin(*stages)}. µs from the start of the step, with the profiler on.",),
         )
         figure.set("data-stage", " ".join(view.stage.name for view in stages))
         return figure
+
+
+def _legend(lanes: list[Lanes]) -> Element:
+    """The colours of what is in the picture."""
+    kinds = {bar.kind for lane in lanes for bar in (*lane.cpu_bars, *lane.gpu_bars)}
+    line = element("p", class_="tl-legend")
+    for kind, name in KINDS.items():
+        if kind in kinds:
+            append(line, element("span", name, class_=f"tl-key tl-key--{kind}"))
+            append(line, " ")
+    return line
 
 
 def _in_words(lanes: Lanes) -> str:

@@ -39,9 +39,10 @@ def _significant(value: float) -> str:
     return f"{value:.{decimals}f}" if exponent >= -4 else f"{value:.{DIGITS - 1}e}"
 
 
-def extremes(spread: Spread, spec: str = "") -> str:
-    """`56.1–57.2`."""
-    return f"{shown(spread.low, spec)}–{shown(spread.high, spec)}"
+def extremes(spread: Spread, spec: str = "") -> Element:
+    """`56.1–57.2` in small print; nothing in it where both read the same."""
+    low, high = shown(spread.low, spec), shown(spread.high, spec)
+    return element("small", "" if low == high else f"{low}–{high}")
 
 
 def fact_element(fact: Fact, spec: str = "", processes: int | None = None) -> Element:

@@ -9,6 +9,7 @@ from built_site import Site, serve
 from playwright.sync_api import Browser, BrowserContext, Locator, Page, Route, expect
 
 STAGE = "mlp_eager"
+# Conditions in the new tab are polled by time: a tab behind another may draw no frames to poll by.
 MODULE = "document.querySelector('script[src*=perfetto]').src"
 
 FAKE_UI = """<!doctype html><title>stand-in</title><script>
@@ -78,7 +79,7 @@ def test_a_ui_that_answers_late_gets_the_published_file(opened: Opened, site: Si
         opened.use_ui(ui)
         with opened.page.expect_popup() as popup:
             opened.link.click()
-        popup.value.wait_for_function("window.received")
+        popup.value.wait_for_function("window.received", polling=100)
         expect(opened.status).to_have_text("Opened in a new tab.")
         received = popup.value.evaluate("window.received")
         assert popup.value.evaluate("window.pings") > 1
@@ -107,7 +108,7 @@ def test_an_answer_from_elsewhere_does_not_count(opened: Opened, tmp_path: Path)
         opened.use_ui(ui)
         with opened.page.expect_popup() as popup:
             opened.link.click()
-        popup.value.wait_for_function("window.pings > 0")
+        popup.value.wait_for_function("window.pings > 0", polling=100)
         opened.page.evaluate("window.postMessage('PONG', '*')")
         opened.page.wait_for_timeout(300)
         assert popup.value.evaluate("window.received") is None
@@ -172,7 +173,7 @@ def test_a_second_try_is_possible_after_a_failure(opened: Opened, tmp_path: Path
         opened.use_ui(ui)
         with opened.page.expect_popup() as popup:
             opened.link.click()
-        popup.value.wait_for_function("window.received")
+        popup.value.wait_for_function("window.received", polling=100)
     expect(opened.status).to_have_text("Opened in a new tab.")
 
 

@@ -10,7 +10,8 @@ from html_tree import cells, only, parse, text, with_class
 from build_traces.facts import KERNEL_FIELDS, RECORDING_FACTS, STAGE_FACTS
 from build_traces.kernel_names import FAMILIES, decode
 from build_traces.markdown import BLOCKS
-from build_traces.recording import KernelBytes
+from build_traces.markdown.value import extremes
+from build_traces.recording import KernelBytes, Spread
 
 GEMM = "nvjet_sm90_tst_256x128_64x4_1x2_h_bz_coopA_TNT"
 DOWN = "nvjet_sm90_tst_192x128_64x5_1x2_h_bz_coopB_TNT"
@@ -237,7 +238,7 @@ def test_ladder_has_a_row_a_stage_with_every_value_a_fact(repository) -> None:
     table = only(figure(repository, "ladder"), "ladder")
     assert cells(table) == [
         # A cold stage: the first step's wall-clock time, 1002 in the median process; no comparison.
-        ["Linear, first step", "1", "1,0001,000–1,000", "–", "–", "–", "–", "0.00600"],
+        ["Linear, first step", "1", "1,000by the wall clock", "–", "–", "–", "–", "0.00600"],
         # time 112 (110 to 114); in a loop 202 (200 to 204); HBM read 325, written 212;
         # 1.12 GFLOP in 112 µs = 10 TFLOP/s of 25.
         ["MLP", "5", "112110–114", "–", "202200–204", "537", "40.0 %", "0.00600"],
@@ -274,10 +275,10 @@ def test_stagefacts_lists_what_was_measured(repository) -> None:
         "What it is": "What mlp_eager is.",
         "Kernels a step": "5",
         "Launches a step": "7: cudaMemsetAsync 2, cuLaunchKernelEx 3, cudaLaunchKernel 2",
-        "Time of a step": "112 µs 110–114",
+        "GPU time": "112 µs 110–114",
         "Memsets a step": "2",
         "CPU in the forward": "312 µs 310–314",
-        "Back to back": "202 µs 200–204",
+        "In a loop": "202 µs 200–204",
         "First call": "102 ms 100–104",
         "Peak memory": "152 MB 150–154",
         "HBM read and written": "537 MB",
@@ -366,3 +367,36 @@ def test_a_count_that_differs_by_step_is_missing_in_tables_and_says_why(reposito
     assert {e.get("title") for e in with_class(facts, "missing")} == {
         f"kernel_count {differs} 5, 5, 4", f"launch_count {differs} 7, 7, 6",
     }  # fmt: skip
+
+
+# what several blocks share
+
+
+def test_a_range_whose_ends_read_the_same_is_left_out() -> None:
+    assert extremes(Spread(235.2, 235.1, 235.3)).text in (None, "")
+    assert extremes(Spread(235.2, 234.0, 236.0)).text == "234–236"
+
+
+def test_a_timeline_explains_the_colours_it_uses_and_no_others(repository) -> None:
+    keys = [
+        span.text
+        for span in figure(repository, "timeline | mlp_eager").iter("span")
+        if "tl-key" in span.get("class", "")
+    ]
+    # The probe's eager MLP has ops, its label, calls, kernels and memsets, and no memcpy.
+    assert keys == ["ops", "annotations", "calls", "kernels", "memsets"]
+
+
+def test_equal_idle_calls_in_a_row_share_a_line(repository, edit_trace: Callable) -> None:
+    """Calls that start nothing, before the step's label: two of one name, 0.5 and 0.25 µs, then another."""
+
+    def add(events: list[dict]) -> None:
+        sync = next(e for e in events if e.get("name") == "cudaDeviceSynchronize")
+        step = min((e for e in events if str(e.get("name")).startswith("ProfilerStep")), key=lambda e: e["ts"])
+        for after, dur, name in ((1.0, 0.5, "cudaGetDevice"), (2.0, 0.25, "cudaGetDevice"), (3.0, 1.0, "cudaFree")):
+            events.append(sync | {"name": name, "ts": step["ts"] + after, "dur": dur, "args": {}})
+
+    edit_trace("linear_cold", add)  # a cold stage shows its first step
+    made = figure(repository, "ops | linear_cold")
+    idle = ["".join(li.itertext()) for li in made.iter("li") if "call--idle" in li.get("class", "")]
+    assert idle[:2] == ["cudaGetDevice × 2 0.750 µs", "cudaFree 1.00 µs"]

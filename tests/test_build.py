@@ -1,0 +1,112 @@
+"""The whole build, by its own command: a fault in a page or a recording must end it, and nothing may vary."""
+
+import hashlib
+import json
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+RECORDING = Path("docs/recordings/nvidia-h200_torch-2.11.0")
+
+
+@pytest.fixture
+def copy(tmp_path: Path) -> Path:
+    """A copy of everything that the site is made of."""
+    for folder in ("docs", "overrides", "snippets"):
+        shutil.copytree(ROOT / folder, tmp_path / folder, ignore=shutil.ignore_patterns("__pycache__"))
+    shutil.copyfile(ROOT / "mkdocs.yml", tmp_path / "mkdocs.yml")
+    return tmp_path
+
+
+def build(root: Path, site: str = "site") -> subprocess.CompletedProcess[str]:
+    environment = {name: value for name, value in os.environ.items() if name != "RECORDING"}
+    environment |= {"PYTHONPATH": str(ROOT), "NO_MKDOCS_2_WARNING": "1", "SOURCE_DATE_EPOCH": "1700000000"}
+    command = [sys.executable, "-m", "mkdocs", "build", "--strict", "--site-dir", site]
+    return subprocess.run(command, cwd=root, env=environment, capture_output=True, text=True, check=False)
+
+
+def write_page(text: str) -> Callable[[Path], None]:
+    return lambda root: (root / "docs" / "index.md").write_text(text, encoding="utf-8") and None
+
+
+def edit_snippet(root: Path) -> None:
+    path = root / "snippets" / "mlp_eager.py"
+    path.write_text(path.read_text(encoding="utf-8") + "# edited\n", encoding="utf-8")
+
+
+def forget_stage(root: Path) -> None:
+    shutil.rmtree(root / RECORDING / "mlp_eager")
+
+
+def cut_trace_short(root: Path) -> None:
+    path = root / RECORDING / "mlp_eager" / "trace.json.gz"
+    path.write_bytes(path.read_bytes()[:-100])
+
+
+def forget_recording(root: Path) -> None:
+    shutil.rmtree(root / "docs" / "recordings")
+
+
+RECORD = "next: on a GPU machine: python -m build_traces record"
+
+
+@pytest.mark.parametrize(
+    ("fault", "says", "then"),
+    [
+        (write_page("# A\n\n{{ mlp_eager.kernel_cuont }}\n"), "docs/index.md:3: there is no fact", "kernel_count"),
+        (write_page("# A\n\n/// kernel | mlp_eager\n///\n"), "docs/index.md:3: there is no block 'kernel'", "kernels"),
+        (
+            write_page("# A\n\n/// ops | mlp_eager\n    deep: 1\n///\n"),
+            "docs/index.md:4: block 'ops' has no option",
+            "",
+        ),
+        (write_page("# A\n\n/// ops | mlp\n///\n"), "docs/index.md:3: there is no stage 'mlp'", "mlp_eager"),
+        (
+            write_page('# A\n\n```python\n--8<-- "snippets/mlp_eager.py:modle"\n```\n'),
+            "docs/index.md:4: snippets/mlp_eager.py has no section 'modle'",
+            "model",
+        ),
+        (edit_snippet, "stage mlp_eager: its recording is stale: snippets/mlp_eager.py", RECORD),
+        (forget_stage, "stage mlp_eager: its recording is missing", RECORD),
+        (cut_trace_short, "the gzip data is damaged or cut short", "export the trace again"),
+        (forget_recording, "there is no recording 'nvidia-h200_torch-2.11.0'", RECORD),
+    ],
+    ids=["fact", "block", "option", "stage", "section", "stale", "missing", "damaged", "no-recording"],
+)
+def test_a_fault_ends_the_build_and_says_where_and_what_to_do(
+    copy: Path, fault: Callable[[Path], None], says: str, then: str
+) -> None:
+    fault(copy)
+    done = build(copy)
+    assert done.returncode == 1
+    assert says in done.stderr and then in done.stderr
+
+
+def test_two_builds_are_byte_identical(copy: Path) -> None:
+    hashes = []
+    for site in ("first", "second"):
+        assert build(copy, site).returncode == 0
+        files = {p.relative_to(copy / site): p for p in sorted((copy / site).rglob("*")) if p.is_file()}
+        hashes.append({str(name): hashlib.sha256(path.read_bytes()).hexdigest() for name, path in files.items()})
+    assert len(hashes[0]) > 50
+    assert hashes[0] == hashes[1]
+
+
+def test_every_stage_of_the_ladder_has_its_page_with_every_section(copy: Path) -> None:
+    """So that pages written one by one do not drift apart."""
+    blocks = ("stagefacts", "kernels", "ops", "timeline", "profile", "reproduce")
+    for line in (copy / "snippets" / "ladder.toml").read_text(encoding="utf-8").splitlines():
+        if line.startswith("name = "):
+            name = json.loads(line.removeprefix("name = "))
+            page = (copy / "docs" / "stages" / f"{name}.md").read_text(encoding="utf-8")
+            found = [row.split()[1] for row in page.splitlines() if row.startswith("/// ")]
+            assert [block for block in found if block in blocks] == list(blocks), name
+            artefacts = json.loads((copy / RECORDING / name / "stage.json").read_text(encoding="utf-8"))["artefacts"]
+            assert ("generated" in found) == bool(artefacts), name
+            assert f'--8<-- "snippets/{name}.py:model"' in page, name
