@@ -97,8 +97,11 @@ def list_command(
     loaded = ladder.load(snippets)
     folders = _recordings(out_folder, name)
     for folder in folders:
-        machine = recording.open_recording(folder).environment.machine
-        table = Table(title=f"{folder.name}\n{machine}", box=None, title_justify="left", pad_edge=False)
+        environment = recording.open_recording(folder).environment
+        machine = environment.machine
+        table = Table(
+            title=f"{folder.name}\n{environment.stamp}\n{machine}", box=None, title_justify="left", pad_edge=False
+        )
         for column in ("stage", "state", "why"):
             table.add_column(column, overflow="fold")
         for status in recording.statuses(loaded, folder, machine):

@@ -42,6 +42,9 @@ def test_an_unknown_option_is_refused() -> None:
 def test_list_shows_each_stage_with_its_state_and_why() -> None:
     done = run("list")
     assert done.returncode == 0
+    assert re.search(
+        r"^NVIDIA H200 · torch 2\.11\.0\S* · 20\d\d-\d\d-\d\d · commit [0-9a-f]{10}$", done.stdout, re.MULTILINE
+    )
     rows = dict(re.findall(r"^(\w+) +(fresh|stale|missing) ", done.stdout, re.MULTILINE))
     assert rows == dict.fromkeys(ladder.load(ROOT / "snippets").names, "fresh")
 
