@@ -86,9 +86,13 @@ class Outcome:
 
 @dataclass(frozen=True)
 class Plan:
-    """The jobs of one stage: one process a job, two for a cold stage (timed, then profiled)."""
+    """The jobs of one stage: one process a job, two for a cold stage (timed, then profiled).
+
+    `sha256` is taken before any of them imports the snippet: an edit from then on is noticed.
+    """
 
     stage: Stage
+    sha256: str
     timing: tuple[Job, ...]
     profiling: tuple[Job, ...]
 
@@ -123,12 +127,7 @@ def record(request: Request, reporter: Reporter) -> Outcome:
         else:
             ceilings = machine.measure_ceilings(workplace, request.processes, reporter.running, reporter.process_done)
         environment = msgspec.structs.replace(environment, ceilings=ceilings)
-        if not known:
-            _write_environment(folder, environment)
-        outcome = _record_stages(plans, workplace, folder, environment, request.ncu, reporter)
-        if outcome.recorded:
-            _write_environment(folder, environment)
-    return outcome
+        return _record_stages(plans, workplace, folder, environment, request.ncu, reporter)
 
 
 def this_machine(request: Request) -> str:
@@ -147,6 +146,8 @@ def _workplace(request: Request) -> Iterator[Workplace]:
         raise RecordingError("", f"no temporary folder can be made: {error}", hint="free disk space") from error
     try:
         yield Workplace(folder, request.ladder.snippets, request.limits, request.worker, request.logs)
+    except OSError as error:
+        raise RecordingError("", f"a temporary file cannot be written: {error}", hint="free disk space") from error
     finally:
         shutil.rmtree(folder, ignore_errors=True)
 
@@ -170,8 +171,10 @@ def _record_stages(
         for plan in plans:
             try:
                 made = _record_stage(plan, batches, workplace, folder, environment, ncu, reporter)
-            except BuildTracesError as error:
-                failure = error if isinstance(error, RecordingError) else RecordingError(plan.stage.name, str(error))
+                # Not before a stage is there: until then the old recording stands, on the machine it names.
+                _write_environment(folder, environment)
+            except (BuildTracesError, OSError) as error:
+                failure = _failure(plan.stage, error)
                 failed.append(workplace.keep_log(failure))
                 reporter.stage_failed(failure)
                 continue
@@ -180,6 +183,14 @@ def _record_stages(
     finally:
         batches.close()
     return Outcome(folder, tuple(recorded), tuple(failed))
+
+
+def _failure(stage: Stage, error: Exception) -> RecordingError:
+    if isinstance(error, RecordingError):
+        return error
+    if isinstance(error, OSError):
+        return RecordingError(stage.name, f"a temporary file cannot be written: {error}", hint="free disk space")
+    return RecordingError(stage.name, str(error))
 
 
 class _Batches:
@@ -216,7 +227,6 @@ def _record_stage(
     reporter: Reporter,
 ) -> StageRecord:
     stage = plan.stage
-    sha256 = digest(stage)  # before it runs: an edit meanwhile must leave it stale
     reporter.running(f"{stage.name} · starting")
     with batches.take() as batch:
         batch.wait_until_quiet()
@@ -232,7 +242,7 @@ def _record_stage(
     made = StageRecord(
         stage=stage.name,
         protocol=PROTOCOL,
-        sha256=sha256,
+        sha256=plan.sha256,
         command=record_command(stage.name),
         recorded=environment.date,
         commit=environment.commit,
@@ -244,7 +254,7 @@ def _record_stage(
         hbm_missing=counted.missing,
         artefacts=tuple(code),
     )
-    if digest(stage) != sha256:
+    if digest(stage) != plan.sha256:
         raise RecordingError(stage.name, "its snippet changed while it was recorded", hint=record_command(stage.name))
     try:
         with half_made_folder(folder / stage.name) as target:
@@ -360,9 +370,9 @@ def _plan(stage: Stage, processes: int, workplace: Workplace) -> Plan:
         return tuple(workplace.job(role, name, stage.name) for name in names)
 
     if stage.cold:
-        return Plan(stage, jobs(Role.TIME_COLD), jobs(Role.PROFILE_COLD))
+        return Plan(stage, digest(stage), jobs(Role.TIME_COLD), jobs(Role.PROFILE_COLD))
     measured = jobs(Role.MEASURE)
-    return Plan(stage, measured, measured)
+    return Plan(stage, digest(stage), measured, measured)
 
 
 def _known_environment(folder: Path, environment: Environment, request: Request) -> Environment | None:

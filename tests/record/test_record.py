@@ -186,6 +186,51 @@ def test_a_full_disk_leaves_the_old_recording_as_it_was(
     assert set(after) == set(before)
 
 
+@pytest.mark.parametrize(("folder", "stage"), [("environment", ""), ("measure-2", "good")])
+def test_a_full_temporary_disk_is_one_clear_error(
+    bench: Bench, heard: Heard, monkeypatch: pytest.MonkeyPatch, folder: str, stage: str
+) -> None:
+    write = Path.write_bytes
+
+    def full(self: Path, data: bytes) -> int:
+        if self.name == "job.json" and self.parent.name == folder:
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        return write(self, data)
+
+    monkeypatch.setattr(Path, "write_bytes", full)
+    try:
+        (error,) = record.record(bench.request("good"), heard).failed
+    except RecordingError as raised:
+        error = raised
+    assert error.stage == stage
+    assert "No space left on device" in str(error) and "free disk space" in str(error)
+    assert not bench.out.exists()
+
+
+def test_a_failure_on_a_changed_machine_leaves_the_old_recording_usable(
+    bench: Bench, heard: Heard, tree: Tree, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    record.record(bench.request("good"), heard)
+    (bench.folder / "good").rename(bench.folder / "raises")
+    before = tree(bench.folder)
+    monkeypatch.setenv("STAND_IN_DRIVER", "2.0")
+    assert len(record.record(bench.request("raises"), heard).failed) == 1
+    assert tree(bench.folder) == before
+
+
+def test_an_edit_after_the_process_has_imported_is_noticed(bench: Bench) -> None:
+    """The second stage's processes import while the first one's bytes are counted; then its snippet is edited."""
+
+    class Editor(Heard):
+        def running(self, what: str) -> None:
+            if what == "two · starting":
+                (bench.root / "snippets" / "two.py").write_text("NAME = 'edited'\n")
+
+    outcome = record.record(bench.request("one", "two"), Editor())
+    assert outcome.recorded == ("one",)
+    assert "changed while it was recorded" in str(outcome.failed[0])
+
+
 def test_an_edit_while_a_stage_is_recorded_is_not_published_as_its_recording(bench: Bench) -> None:
     class Editor(Heard):
         def running(self, what: str) -> None:
