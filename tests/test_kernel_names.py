@@ -16,7 +16,9 @@ import liger_kernel
 import pytest
 import torch
 
-from build_traces.kernel_names import _LIGER, _OPS, FAMILIES, SHORT_MAX_CHARS, KernelName, decode
+from build_traces.kernel_names import FAMILIES, KernelName, decode
+from build_traces.kernel_names.pieces import SHORT_MAX_CHARS
+from build_traces.kernel_names.triton import _LIGER, _OPS
 
 NVJET_BIAS = "nvjet_sm90_tst_256x128_64x4_1x2_h_bz_coopA_bias_TNT"
 NVJET_A = "nvjet_sm90_tst_256x128_64x4_1x2_h_bz_coopA_TNT"
