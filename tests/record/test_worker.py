@@ -104,6 +104,17 @@ def test_a_cold_stage_is_profiled_from_its_very_first_step(job: Callable[[Role],
     assert [step.number for step in trace.read(job(Role.MEASURE).path("trace.json")).steps] == [0, 1, 2]
 
 
+@pytest.mark.parametrize(("cold", "steps"), [(False, 20 + 6), (True, 3)])
+def test_a_snippet_run_alone_prints_the_profilers_table(
+    job: Callable[[Role], Job], capsys: pytest.CaptureFixture[str], cold: bool, steps: int
+) -> None:
+    measure, tiny = worker._import("measure", job(Role.MEASURE)), worker._import("tiny", job(Role.MEASURE))
+    measure.show(tiny.stage, "tiny", cold=cold)
+    table = capsys.readouterr().out
+    assert "aten::add" in table and "tiny" in table and "Self CPU time total" in table
+    assert steps == tiny.COUNT
+
+
 def test_bytes_are_counted_over_one_step_between_start_and_stop(
     job: Callable[[Role], Job], monkeypatch: pytest.MonkeyPatch
 ) -> None:
