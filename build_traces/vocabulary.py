@@ -72,10 +72,6 @@ def _ceiling_share(q: Query) -> float:
     return 100 * _tflops(q).median * 1e12 / best
 
 
-def _first_step(q: Query) -> Spread:
-    return q.view.over_processes(lambda p: p.time_us[0])
-
-
 def _back_to_back(q: Query) -> Spread:
     times = [p.back_to_back_us for p in q.view.record.processes if p.back_to_back_us is not None]
     if not times:
@@ -254,11 +250,6 @@ STAGE_FACTS: dict[str, Definition] = {
         "µs",
         "Wall-clock time of a step when steps follow each other without a pause, without a profiler.",
         _back_to_back,
-    ),
-    "first_step_us": Definition(
-        "µs",
-        "The first of the timed steps: of a cold stage, the first forward of a fresh process.",
-        _first_step,
     ),
     "first_call_ms": Definition(
         "ms",

@@ -11,10 +11,10 @@ from collections.abc import Callable
 import msgspec
 import pytest
 
-from build_traces.errors import BuildTracesError, FactError
+from build_traces.errors import BuildTracesError, FactError, RecordingError
 from build_traces.facts import KERNEL_FIELDS, RECORDING_FACTS, STAGE_FACTS, Fact
 from build_traces.kernel_names import decode
-from build_traces.recording import Spread
+from build_traces.recording import KernelBytes, Spread
 
 NAME = "nvidia-h200_torch-2.11.0"
 STAMP = "NVIDIA H200 · torch 2.11.0+cu130 · 2026-12-01 · commit 0123456789"
@@ -47,7 +47,6 @@ OF_MLP_EAGER: dict[str, object] = {
     "step3.cpu_us": Spread(332.0, 330.0, 334.0),
     "step_us": Spread(452.0, 450.0, 454.0),
     "back_to_back_us": Spread(202.0, 200.0, 204.0),
-    "first_step_us": Spread(112.0, 110.0, 114.0),
     "first_call_ms": Spread(102.0, 100.0, 104.0),
     "speedup": 1.0,
     # 1.12 GFLOP in 112 µs is 10 TFLOP/s; the slowest process is the low end: 1120 / 114, 1120 / 110.
@@ -155,7 +154,6 @@ def test_every_definition_says_what_it_is() -> None:
         ("mlp_cudagraph.call_count.cudaStreamIsCapturing", 1),
         ("linear_cold.kernel_count", 1),
         ("linear_cold.samples", 5),
-        ("linear_cold.first_step_us", 1002.0),
         ("linear_cold.time_us", 1002.0),  # of a cold stage the first step, not the median
         ("mlp_compiled.speedup", 112 / 82),
         ("mlp_cudagraph.speedup", 112 / 57),
@@ -213,6 +211,16 @@ def test_a_fact_has_its_unit(repository, path: str, unit: str) -> None:
         ("mlp_eager.step4.gpu_us", "has profiled steps 1 to 3, no step 4", ""),
         ("mlp_compiled.hbm_mb", "were not measured: ncu is not there", ""),
         ("linear_cold.back_to_back_us", "is cold: its steps are not run back to back", ""),
+        ("linear_cold.tflops", "is cold: its time is the CPU's", ""),
+        ("linear_cold.speedup", "is cold: its time is the CPU's", ""),
+        ("mlp_eager.kernel.0.hbm_read_mb", "has kernels 1 to 5 a step, no kernel 0", ""),
+        ("mlp_eager.kernel.6.hbm_read_mb", "has kernels 1 to 5 a step, no kernel 6", ""),
+        ("mlp_eager.kernel.².us", "'²' is no kernel number", ""),
+        ("mlp_eager.step0.kernel.1.name", "has profiled steps 1 to 3, no step 0", ""),
+        ("mlp_eager.step1x.kernel_count", "there is no fact 'mlp_eager.step1x'", ""),
+        ("mlp_eager.step1.time_us", "fact 'time_us' is of the whole stage, not of a step", "write mlp_eager.time_us"),
+        ("mlp_eager.step1.peak_mb", "fact 'peak_mb' is of the whole stage, not of a step", "write mlp_eager.peak_mb"),
+        ("mlp_eager.kernel_count.", "'mlp_eager.kernel_count.' ends in a dot", "write mlp_eager.kernel_count"),
     ],
 )
 def test_what_is_no_fact_is_refused_with_what_to_do(repository, path: str, message: str, hint: str) -> None:
@@ -232,6 +240,35 @@ def test_a_count_that_differs_by_step_is_no_fact(repository, edit_trace: Callabl
         facts.get("mlp_eager.memset_count")
     assert facts.get("mlp_eager.step1.memset_count").value == 1
     assert facts.get("mlp_eager.kernel_count").value == 5
+
+
+def test_a_kernel_missing_from_a_step_keeps_the_times_of_the_others_in_place(repository) -> None:
+    """One process, whose first kernel ran 50 µs in the second step, 60 in the third, and not in the first."""
+    record = repository.record("mlp_eager")
+    memset, kernel, *rest = record.processes[0].work
+    work = (memset, msgspec.structs.replace(kernel, us=(None, 50.0, 60.0)), *rest)
+    only = msgspec.structs.replace(record.processes[0], work=work)
+    repository.write_stage(msgspec.structs.replace(record, processes=(only,), published_process=0))
+    facts = repository.facts()
+    assert facts.get("mlp_eager.step2.kernel.1.us").value == 50
+    assert facts.get("mlp_eager.step3.kernel.1.us").value == 60
+    assert facts.get("mlp_eager.kernel.1.us").value == 55
+    with pytest.raises(FactError, match="kernel 1 of stage mlp_eager did not run in that step"):
+        facts.get("mlp_eager.step1.kernel.1.us")
+
+
+@pytest.mark.parametrize(
+    ("change", "says"),
+    [
+        ({"processes": ()}, "process 2 is published, there are 0"),
+        ({"published_process": 5}, "process 5 is published, there are 5"),
+        ({"hbm": (KernelBytes("k", 1, 1),)}, "HBM bytes of 1 kernels, the published process ran 5"),
+    ],
+)
+def test_a_record_that_contradicts_itself_is_damaged(repository, change: dict, says: str) -> None:
+    repository.write_stage(msgspec.structs.replace(repository.record("mlp_eager"), **change))
+    with pytest.raises(RecordingError, match=says):
+        repository.facts().get("mlp_eager.time_us")
 
 
 def test_a_stage_is_read_once(repository) -> None:

@@ -51,7 +51,7 @@ AFTER_BACKTICK_AND_ESCAPE = 175
 AFTER_INLINE = 15
 
 
-class TracesExtension(BlocksExtension):  # type: ignore[misc]  # pymdownx has no types
+class TracesExtension(BlocksExtension):
     """Registers the facts, the blocks, the preflight and the stamp."""
 
     def __init__(self, **kwargs: object) -> None:
@@ -63,7 +63,7 @@ class TracesExtension(BlocksExtension):  # type: ignore[misc]  # pymdownx has no
         }
         super().__init__(**kwargs)
 
-    def extendMarkdownBlocks(self, md: Markdown, block_mgr: BlocksProcessor) -> None:  # noqa: N802 - pymdownx's name
+    def extendMarkdownBlocks(self, md: Markdown, block_mgr: BlocksProcessor) -> None:
         """State lives in a Conversion made here: one extension object may serve several Markdown instances."""
         md.registerExtension(self)
         conversion = Conversion(md, self._options())
@@ -87,6 +87,6 @@ class TracesExtension(BlocksExtension):  # type: ignore[misc]  # pymdownx has no
         )
 
 
-def makeExtension(**kwargs: object) -> TracesExtension:  # noqa: N802 - Python-Markdown's name
+def makeExtension(**kwargs: object) -> TracesExtension:
     """What Python-Markdown calls."""
     return TracesExtension(**kwargs)

@@ -1,5 +1,6 @@
 """What every block shares: its header names stages, it has no content, and it renders to one figure."""
 
+from abc import abstractmethod
 from typing import ClassVar
 from xml.etree.ElementTree import Element, SubElement
 
@@ -11,7 +12,7 @@ from build_traces.markdown.html import append, element, seal
 from build_traces.stage_view import StageView
 
 
-class TraceBlock(Block):  # type: ignore[misc]  # pymdownx has no types
+class TraceBlock(Block):
     """`/// NAME | stages` and `///`. ARGUMENT: True needs stages, None may have them, False has none."""
 
     NAME: ClassVar[str] = ""
@@ -19,9 +20,9 @@ class TraceBlock(Block):  # type: ignore[misc]  # pymdownx has no types
     MANY: ClassVar[bool] = False
     """Whether the block takes more than one stage."""
 
+    @abstractmethod
     def render(self, conversion: Conversion, stages: tuple[StageView, ...]) -> Element:
         """The block's figure. Raises BuildTracesError."""
-        raise NotImplementedError
 
     def on_create(self, parent: Element) -> Element:
         """Called by pymdownx at the header: an empty figure."""

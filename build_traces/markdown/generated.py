@@ -20,7 +20,7 @@ class Generated(TraceBlock):
 
     NAME = "generated"
 
-    def render(self, conversion: Conversion, stages: tuple[StageView, ...]) -> Element:  # noqa: ARG002
+    def render(self, conversion: Conversion, stages: tuple[StageView, ...]) -> Element:
         """A `<details>` an artefact."""
         (view,) = stages
         files = [

@@ -29,7 +29,7 @@ class FactPattern(InlineProcessor):
         super().__init__(FACT, md)
         self.conversion = conversion
 
-    def handleMatch(self, m: re.Match[str], data: str) -> tuple[Element, int, int]:  # type: ignore[override]  # noqa: ARG002, N802
+    def handleMatch(self, m: re.Match[str], data: str) -> tuple[Element, int, int]:  # type: ignore[override]  # as Python-Markdown calls it
         """Called by Python-Markdown. Raises PageError."""
         path, spec = split(m[1])
         with self.conversion.at(self.conversion.index_of(m[0])):

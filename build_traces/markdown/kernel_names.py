@@ -17,7 +17,7 @@ class KernelNames(TraceBlock):
     NAME = "kernel-names"
     ARGUMENT = False
 
-    def render(self, conversion: Conversion, stages: tuple[StageView, ...]) -> Element:  # noqa: ARG002
+    def render(self, conversion: Conversion, stages: tuple[StageView, ...]) -> Element:
         """A table, a family a row."""
         rows = [_row(family) for family in FAMILIES.values()]
         return figure_of(self.NAME, None, table("Families of kernel names", COLUMNS, rows, class_="kernel-names"))

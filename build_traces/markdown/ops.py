@@ -17,7 +17,7 @@ class Ops(TraceBlock):
 
     NAME = "ops"
 
-    def render(self, conversion: Conversion, stages: tuple[StageView, ...]) -> Element:  # noqa: ARG002
+    def render(self, conversion: Conversion, stages: tuple[StageView, ...]) -> Element:
         """Nested lists; at the end, calls that no op encloses."""
         (view,) = stages
         (step,) = view.steps(view.shown_step)

@@ -18,7 +18,7 @@ NO_PAGE = "<Markdown that is no page>"
 FRONT_MATTER = re.compile(r"\A---[ \t]*\n.*?^(?:---|\.\.\.)[ \t]*$", re.DOTALL | re.MULTILINE)
 
 
-class FencedPageError(PageError, SuperFencesException):  # type: ignore[misc]  # pymdownx has no types
+class FencedPageError(PageError, SuperFencesException):
     """A PageError that also ends the build where a fence's formatter converts Markdown.
 
     superfences swallows every other exception and shows the fence as plain code.

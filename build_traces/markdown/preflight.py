@@ -61,7 +61,7 @@ class Preflight(Preprocessor):
 
     def _check_name(self, name: str, index: int) -> None:
         # Other extensions register blocks with the same manager.
-        known = sorted(self.md.parser.blockprocessors["blocks"].blocks)  # type: ignore[attr-defined]
+        known = sorted(self.md.parser.blockprocessors["blocks"].blocks)  # type: ignore[attr-defined]  # pymdownx adds it
         if name not in known:
             near = difflib.get_close_matches(name, known, n=3, cutoff=0.5)
             hint = f"did you mean {', '.join(near)}?" if near else f"the blocks are {', '.join(known)}"
@@ -124,7 +124,7 @@ class Preflight(Preprocessor):
             self._check_section(file, name, section, index)
 
     def _bases(self) -> list[Path]:
-        return [Path(base) for base in self.md.preprocessors["snippet"].base_path]  # type: ignore[attr-defined]
+        return [Path(base) for base in self.md.preprocessors["snippet"].base_path]  # type: ignore[attr-defined]  # pymdownx adds it
 
     def _check_section(self, file: Path, name: str, section: str, index: int) -> None:
         marks = [(m["kind"], m["name"]) for m in SECTION.finditer(file.read_text(encoding="utf-8"))]

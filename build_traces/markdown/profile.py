@@ -15,7 +15,7 @@ class Profile(TraceBlock):
 
     NAME = "profile"
 
-    def render(self, conversion: Conversion, stages: tuple[StageView, ...]) -> Element:  # noqa: ARG002
+    def render(self, conversion: Conversion, stages: tuple[StageView, ...]) -> Element:
         """The file in a `<pre>`."""
         (view,) = stages
         name = view.stage.name
