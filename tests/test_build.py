@@ -24,9 +24,10 @@ def copy(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def build(root: Path, site: str = "site") -> subprocess.CompletedProcess[str]:
+def build(root: Path, site: str = "site", **variables: str) -> subprocess.CompletedProcess[str]:
     environment = {name: value for name, value in os.environ.items() if name != "RECORDING"}
     environment |= {"PYTHONPATH": str(ROOT), "NO_MKDOCS_2_WARNING": "1", "SOURCE_DATE_EPOCH": "1700000000"}
+    environment |= variables
     command = [sys.executable, "-m", "mkdocs", "build", "--strict", "--site-dir", site]
     return subprocess.run(command, cwd=root, env=environment, capture_output=True, text=True, check=False)
 
@@ -96,6 +97,27 @@ def test_two_builds_are_byte_identical(copy: Path) -> None:
         hashes.append({str(name): hashlib.sha256(path.read_bytes()).hexdigest() for name, path in files.items()})
     assert len(hashes[0]) > 50
     assert hashes[0] == hashes[1]
+
+
+def test_another_gpu_without_hardware_counters_builds_the_same_pages(copy: Path) -> None:
+    """A reader's machine: another name on every page, a dash where Nsight Compute was not there."""
+    other = copy / "docs" / "recordings" / "another-gpu_torch-2.11.0"
+    shutil.copytree(copy / RECORDING, other)
+    environment = json.loads((other / "environment.json").read_text(encoding="utf-8"))
+    environment |= {"gpu": "Another GPU", "ncu": "not installed"}
+    (other / "environment.json").write_text(json.dumps(environment), encoding="utf-8")
+    for path in other.glob("*/stage.json"):
+        record = json.loads(path.read_text(encoding="utf-8"))
+        machine = record["machine"].replace("NVIDIA H200", "Another GPU")
+        record |= {"hbm": None, "hbm_missing": "ncu is not there", "machine": machine}
+        path.write_text(json.dumps(record), encoding="utf-8")
+    done = build(copy, RECORDING=other.name)
+    assert done.returncode == 0, done.stderr
+    for page in (copy / "site").rglob("index.html"):
+        text = page.read_text(encoding="utf-8")
+        assert "Measured on Another GPU" in text and "NVIDIA H200 ·" not in text, page
+    ladder = (copy / "site" / "index.html").read_text(encoding="utf-8")
+    assert ladder.count('title="HBM bytes of stage') == 13
 
 
 def test_every_stage_of_the_ladder_has_its_page_with_every_section(copy: Path) -> None:
