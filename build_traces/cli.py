@@ -82,7 +82,11 @@ def verify_command(
     with _progress() as reporter:
         drifts = verify.verify(loaded, _select(loaded, stages), out_folder, processes, Limits(time_limit), reporter)
     for stage, found in drifts.items():
-        out.print(f"{stage}: " + ("as recorded" if not found else f"{len(found)} differences"), markup=False)
+        out.print(
+            f"{stage}: "
+            + ("as recorded" if not found else f"{len(found)} {'difference' if len(found) == 1 else 'differences'}"),
+            markup=False,
+        )
         for drift in found:
             out.print(f"  {drift}", markup=False)
     if any(drifts.values()):

@@ -4,11 +4,16 @@ import os
 import re
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from click.testing import Result
+from typer.testing import CliRunner
 
-from build_traces import ladder
+from build_traces import cli, ladder, record, verify
+from build_traces.errors import RecordingError
+from build_traces.recording import Spread
 
 ROOT = Path(__file__).parents[1]
 
@@ -74,3 +79,55 @@ def test_check_finds_what_was_left_unrendered(tmp_path: Path) -> None:
 def test_this_machine_without_a_gpu_is_an_error() -> None:
     done = run("this-machine")
     assert done.returncode == 1 and "torch sees no GPU" in done.stderr
+
+
+# What the commands print, with the recorder itself replaced
+
+
+@pytest.fixture
+def outcome(monkeypatch: pytest.MonkeyPatch) -> Callable[..., Result]:
+    """Runs a command in this process against a recorder that reports what it is told to."""
+
+    def run_with(command: list[str], failed: tuple[RecordingError, ...] = (), drift: list[str] | None = None) -> Result:
+        def fake_record(request: record.Request, reporter: record.Reporter) -> record.Outcome:
+            reporter.planned("gpu_torch", 2, 4)
+            reporter.running("one · process 1 of 2")
+            reporter.process_done()
+            reporter.stage_done("one", Spread(20.0, 19.0, 21.5))
+            for error in failed:
+                reporter.stage_failed(error)
+            return record.Outcome(Path("recordings/gpu_torch"), ("one",), failed)
+
+        monkeypatch.setattr(record, "record", fake_record)
+        monkeypatch.setattr(
+            verify, "verify", lambda *_: {"mlp_eager": [verify.Drift("launches", "a", d) for d in drift or []]}
+        )
+        return CliRunner().invoke(cli.app, command)
+
+    return run_with
+
+
+def test_record_says_what_was_recorded(outcome: Callable[..., Result]) -> None:
+    done = outcome(["record"])
+    assert done.exit_code == 0
+    assert "recording gpu_torch: 1 recorded, 0 failed" in done.output
+
+
+def test_record_ends_non_zero_if_a_stage_failed_and_names_it(outcome: Callable[..., Result]) -> None:
+    done = outcome(["record"], failed=(RecordingError("mlp_eager", "it was killed"),))
+    assert done.exit_code != 0
+    assert isinstance(done.exception, RecordingError)
+    assert "not recorded: mlp_eager" in str(done.exception)
+
+
+def test_verify_ends_with_1_on_drift_and_0_without(outcome: Callable[..., Result]) -> None:
+    same = outcome(["verify"])
+    assert same.exit_code == 0 and "mlp_eager: as recorded" in same.output
+    other = outcome(["verify"], drift=["b"])
+    assert other.exit_code == 1
+    assert "mlp_eager: 1 difference\n" in other.output and "launches: recorded a, now b" in other.output
+
+
+def test_this_machine_prints_the_name_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(record, "this_machine", lambda _: "gpu_torch")
+    assert CliRunner().invoke(cli.app, ["this-machine"]).output == "gpu_torch\n"
