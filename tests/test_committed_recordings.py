@@ -1,0 +1,104 @@
+"""The recordings in docs/recordings, checked by a second route: plain JSON and loops, no trace reader.
+
+What the facts say of a stage must be what its published trace holds, and nothing of the machine
+that recorded it may be in any file.
+"""
+
+import gzip
+import json
+import re
+import statistics
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from build_traces import ladder, recording
+from build_traces.facts import Facts
+
+ROOT = Path(__file__).parents[1]
+RECORDINGS = ROOT / "docs" / "recordings"
+LADDER = ladder.load(ROOT / "snippets")
+STAGES = [(path.parent.parent.name, path.parent.name) for path in sorted(RECORDINGS.glob("*/*/stage.json"))]
+GPU = {"kernel": "kernel", "gpu_memset": "memset", "gpu_memcpy": "memcpy"}
+PRIVATE = re.compile(r"/(?:tmp|root|home|work|usr|opt)/|torchinductor_|host_name|traceName|[\w.]+@[\w.]+\.\w+")
+
+
+def steps_of(folder: Path) -> list[dict[str, list]]:
+    """By profiled step: its GPU events and launches, tied by correlation id and the launch's time."""
+    events = json.loads(gzip.decompress((folder / "trace.json.gz").read_bytes()))["traceEvents"]
+    calls = {e["args"]["correlation"]: e for e in events if e.get("cat") in ("cuda_runtime", "cuda_driver")}
+    gpu = sorted((e for e in events if e.get("cat") in GPU), key=lambda e: e["ts"])
+    found = []
+    for step in (e for e in events if re.fullmatch(r"ProfilerStep#\d+", e.get("name", "")) and e["cat"][:3] == "use"):
+        mine = [
+            e
+            for e in gpu
+            if (call := calls.get(e["args"]["correlation"])) and 0 <= call["ts"] - step["ts"] <= step["dur"]
+        ]
+        launched = {e["args"]["correlation"] for e in mine}
+        found.append({"ts": step["ts"], "gpu": mine, "launches": [calls[c]["name"] for c in launched]})
+    return sorted(found, key=lambda step: step["ts"])
+
+
+@pytest.mark.parametrize(("name", "stage"), STAGES)
+def test_facts_are_what_the_published_trace_holds(name: str, stage: str) -> None:
+    facts = Facts(recording.open_recording(RECORDINGS / name), LADDER)
+    record = json.loads((RECORDINGS / name / stage / "stage.json").read_text(encoding="utf-8"))
+    steps = steps_of(RECORDINGS / name / stage)
+    assert len(steps) == facts.get(f"{stage}.profiled_steps").value
+    for number, step in enumerate(steps, start=1):
+        at = f"{stage}.step{number}"
+        for kind in ("kernel", "memset", "memcpy"):
+            count = sum(GPU[e["cat"]] == kind for e in step["gpu"])
+            assert facts.get(f"{at}.{kind}_count").value == count
+        assert facts.get(f"{at}.launch_count").value == len(step["launches"])
+        for call, count in Counter(step["launches"]).items():
+            assert facts.get(f"{at}.launch_count.{call}").value == count
+        kernels = [e for e in step["gpu"] if e["cat"] == "kernel"]
+        for position, kernel in enumerate(kernels, start=1):
+            assert facts.get(f"{at}.kernel.{position}.name").value == kernel["name"]
+            assert facts.get(f"{at}.kernel.{position}.launched_by").value in step["launches"]
+    # The published process's times in stage.json are those of its trace.
+    published = record["processes"][record["published_process"]]
+    for number, step in enumerate(steps):
+        in_trace = sum(e["dur"] for e in step["gpu"])
+        assert sum(work["us"][number] or 0 for work in published["work"]) == pytest.approx(in_trace)
+
+
+@pytest.mark.parametrize(("name", "stage"), STAGES)
+def test_the_published_process_is_the_one_nearest_the_median(name: str, stage: str) -> None:
+    record = json.loads((RECORDINGS / name / stage / "stage.json").read_text(encoding="utf-8"))
+    times = [
+        process["step_us"][0] if LADDER.stage(stage).cold else sum(statistics.fmean(w["us"]) for w in process["work"])
+        for process in record["processes"]
+    ]
+    distances = [abs(us - statistics.median(times)) for us in times]
+    assert distances[record["published_process"]] == min(distances)
+    assert len(times) >= 5
+
+
+@pytest.mark.parametrize(("name", "stage"), STAGES)
+def test_hbm_bytes_are_at_least_the_weights_and_at_most_a_few_times_what_the_ops_touch(name: str, stage: str) -> None:
+    """A band that a misread unit or a misplaced kernel would leave; the bytes are counted by hand."""
+    record = json.loads((RECORDINGS / name / stage / "stage.json").read_text(encoding="utf-8"))
+    if record["hbm"] is None:
+        assert record["hbm_missing"]
+        return
+    read = sum(kernel["read_bytes"] for kernel in record["hbm"])
+    # bf16: small Linear 1024·32 + 32·64 values; Linear and the MLP's first layers 8192·768 + 3072·768 each
+    small, layer = 2 * (1024 * 32 + 32 * 64), 2 * (8192 * 768 + 3072 * 768)
+    least = small if stage.startswith("linear_small") else layer
+    assert least <= read <= 20 * least
+
+
+def test_nothing_of_the_recording_machine_is_published() -> None:
+    for path in (p for p in RECORDINGS.rglob("*") if p.is_file()):
+        raw = path.read_bytes()
+        text = (gzip.decompress(raw) if path.suffix == ".gz" else raw).decode("utf-8")
+        assert not (found := PRIVATE.search(text)), f"{path}: {found}"
+
+
+def test_every_stage_of_the_ladder_is_recorded() -> None:
+    for name in {name for name, _ in STAGES}:
+        assert {stage for folder, stage in STAGES if folder == name} == set(LADDER.names)
