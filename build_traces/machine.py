@@ -59,11 +59,7 @@ def measure_ceilings(
 
 
 def environment(probe: Probe, commit: str, ncu: Path | None) -> Environment:
-    """Everything about the machine but its ceilings."""
-    try:
-        origin = local_kernels.origin()
-    except BuildTracesError as error:
-        raise RecordingError("", str(error), hint=LOCAL_KERNELS_HINT) from error
+    """Everything about the machine but its ceilings. Raises RecordingError if LOCAL_KERNELS names no kernel folder."""
     return Environment(
         gpu=probe.gpu,
         driver=probe.driver,
@@ -80,8 +76,20 @@ def environment(probe: Probe, commit: str, ncu: Path | None) -> Environment:
         hbm_bytes=probe.hbm_bytes,
         sm_count=probe.sm_count,
         ceilings=Ceilings((), (), ()),
-        kernel_packages=(KernelPackage(origin.repo, origin.kind, origin.detail),),
+        kernel_packages=kernel_packages(),
     )
+
+
+def kernel_packages() -> tuple[KernelPackage, ...]:
+    """Where the kernel packages come from; the Hub's revision is known once a stage has loaded it.
+
+    Raises RecordingError if LOCAL_KERNELS names no kernel folder.
+    """
+    try:
+        origin = local_kernels.origin()
+    except BuildTracesError as error:
+        raise RecordingError("", error.message, hint=error.hint or LOCAL_KERNELS_HINT) from error
+    return (KernelPackage(origin.repo, origin.kind, origin.detail),)
 
 
 def source_commit() -> str:

@@ -172,7 +172,9 @@ def _record_stages(
             try:
                 made = _record_stage(plan, batches, workplace, folder, environment, ncu, reporter)
                 # Not before a stage is there: until then the old recording stands, on the machine it names.
-                _write_environment(folder, environment)
+                _write_environment(
+                    folder, msgspec.structs.replace(environment, kernel_packages=machine.kernel_packages())
+                )
             except (BuildTracesError, OSError) as error:
                 failure = _failure(plan.stage, error)
                 failed.append(workplace.keep_log(failure))

@@ -253,7 +253,7 @@ STAGE_FACTS: dict[str, Definition] = {
     ),
     "first_call_ms": Definition(
         "ms",
-        "Wall-clock time of the first forward of a fresh process, compiling included.",
+        "Wall-clock time of the first forward of a fresh process, compiling included, imports not.",
         lambda q: q.view.over_processes(lambda p: p.first_call_ms),
     ),
     "speedup": Definition(
@@ -274,7 +274,11 @@ STAGE_FACTS: dict[str, Definition] = {
         lambda q: _hbm(q, "read") + _hbm(q, "write"),
     ),
     "hbm_read_mb": Definition("MB", "HBM bytes read by a step's kernels.", lambda q: _hbm(q, "read")),
-    "hbm_write_mb": Definition("MB", "HBM bytes written by a step's kernels.", lambda q: _hbm(q, "write")),
+    "hbm_write_mb": Definition(
+        "MB",
+        "HBM bytes written while a step's kernels ran: a write counts when it leaves the L2.",
+        lambda q: _hbm(q, "write"),
+    ),
     "peak_mb": Definition(
         "MB",
         "Most GPU memory allocated at once during a step, weights and input included.",

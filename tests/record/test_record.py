@@ -14,7 +14,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from build_traces import machine, record, recording
+from build_traces import local_kernels, machine, record, recording
 from build_traces.errors import LadderError, RecordingError
 from build_traces.processes import KNOWN_CAUSES, LOCAL_KERNELS_HINT, WORKER, Limits
 from build_traces.recording import GpuWork, Process, State
@@ -273,6 +273,25 @@ def test_a_hub_out_of_reach_is_recognised(tmp_path: Path) -> None:
 def test_an_unknown_stage_is_refused_with_the_stages_there_are(bench: Bench) -> None:
     with pytest.raises(LadderError, match=r"no stage 'mpl'.*\n.*one, two"):
         bench.ladder("one", "two").select(["mpl"])
+
+
+def test_a_broken_local_kernels_is_one_clear_error(bench: Bench, heard: Heard, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("LOCAL_KERNELS", f"kernels-community/liger-kernels={bench.root / 'nowhere'}")
+    with pytest.raises(RecordingError, match="names a folder that does not exist") as caught:
+        record.record(bench.request("good"), heard)
+    assert "python -m build_traces local-kernels" in str(caught.value)
+    assert not bench.out.exists()
+
+
+def test_the_recording_says_which_kernel_package_it_used(
+    bench: Bench, heard: Heard, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = local_kernels.build(bench.root / "liger")
+    monkeypatch.setenv("LOCAL_KERNELS", local_kernels.local_kernels_value(folder))
+    record.record(bench.request("good"), heard)
+    (package,) = recording.open_recording(bench.folder).environment.kernel_packages
+    assert (package.repo, package.kind) == ("kernels-community/liger-kernels", "local")
+    assert package.detail.startswith("built from liger-kernel 0.8.5, sha256 ")
 
 
 def test_no_processes_measure_nothing(bench: Bench, heard: Heard) -> None:
