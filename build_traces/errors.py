@@ -1,6 +1,8 @@
 """One error class for each person who meets one: an author, an operator, the owner of a trace."""
 
+import difflib
 from pathlib import Path
+from typing import NoReturn
 
 
 class BuildTracesError(Exception):
@@ -35,12 +37,23 @@ class RecordingError(BuildTracesError):
         super().__init__(message, where=f"stage {stage}" if stage else "", hint=hint)
 
 
+class NotRecordedError(RecordingError):
+    """A stage of the ladder that this recording does not have yet: a draft may be written about it."""
+
+
 class LadderError(BuildTracesError):
     """For the author of a stage: what in snippets/ladder.toml or a snippet is wrong."""
 
 
 class FactError(BuildTracesError):
     """A path that names no fact, or a fact that this recording cannot give."""
+
+
+class ClaimError(BuildTracesError):
+    """For the author of a claim: file and line of the entry, and what in it is wrong."""
+
+    def __init__(self, path: Path | str, line: int, message: str, *, hint: str = "") -> None:
+        super().__init__(message, where=f"{path}:{line}", hint=hint)
 
 
 class PageError(BuildTracesError):
@@ -50,3 +63,10 @@ class PageError(BuildTracesError):
         self.path = path
         self.line = line
         super().__init__(message, where=f"{path}:{line}", hint=hint)
+
+
+def unknown_name(what: str, name: str, known: list[str], prefix: str = "") -> NoReturn:
+    """Raises FactError that names the nearest names there are."""
+    near = difflib.get_close_matches(name, known, n=3, cutoff=0.5)
+    hint = "did you mean " + ", ".join(prefix + n for n in near) + "?" if near else f"there are {', '.join(known)}"
+    raise FactError(f"there is no {what} {prefix + name!r}", hint=hint)

@@ -8,22 +8,15 @@ A path is `<stage>.<fact>`, `<stage>.step<n>.<fact>` for one profiled step (from
 import re
 from dataclasses import dataclass
 
-from build_traces.errors import FactError
+from build_traces.errors import FactError, unknown_name
+from build_traces.kernel_fields import KERNEL_FIELDS
 from build_traces.ladder import Ladder
+from build_traces.query import Query, Raw, Scalar
 from build_traces.recording import Recording, Spread
 from build_traces.stage_view import StageView
-from build_traces.vocabulary import (
-    KERNEL_FIELDS,
-    MB,
-    RECORDING_FACTS,
-    STAGE_FACTS,
-    Query,
-    Raw,
-    Scalar,
-    unknown_name,
-)
+from build_traces.vocabulary import RECORDING_FACTS, STAGE_FACTS
 
-__all__ = ["KERNEL_FIELDS", "MB", "RECORDING_FACTS", "STAGE_FACTS", "Fact", "Facts"]
+__all__ = ["KERNEL_FIELDS", "RECORDING_FACTS", "STAGE_FACTS", "Fact", "Facts"]
 
 SPREAD_PARTS = ("low", "high")
 STEP = re.compile(r"step(\d+)")

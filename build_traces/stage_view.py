@@ -6,12 +6,13 @@ A count that differs between the profiled steps is refused: one number would be 
 
 import statistics
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from build_traces.errors import FactError
+from build_traces.errors import FactError, unknown_name
 from build_traces.ladder import Ladder, Stage
+from build_traces.profiler_table import ProfilerTable, read_table
 from build_traces.recording import GpuWork, KernelBytes, Process, Recording, Spread, StageRecord, spread, step_time_us
 from build_traces.trace import NONE, Activity, ActivityKind, Call, Op, Step, Trace
 
@@ -63,6 +64,11 @@ class StageView:
     @cached_property
     def trace(self) -> Trace:
         return self.recording.trace(self.stage.name)
+
+    @cached_property
+    def profiler_table(self) -> ProfilerTable:
+        """The profiler's own table. Raises FactError if it has no GPU times."""
+        return read_table(self.recording.profile(self.stage.name))
 
     @property
     def stamp(self) -> str:
@@ -134,6 +140,22 @@ class StageView:
             step,
         )
 
+    def launched_under(self, op: str, step: int | None) -> int:
+        """GPU work launched inside an op of this name, at any depth."""
+        return self.count(
+            f"launched_under.{op}",
+            lambda s: sum(
+                a.step == s.number and any(o.name == op for o in self.trace.ancestors(a.op))
+                for a in self.trace.activities
+            ),
+            step,
+        )
+
+    @property
+    def unlaunched_kernels(self) -> int:
+        """Kernels of the whole trace whose launch is not in it."""
+        return sum(kernel.call == NONE for kernel in self.trace.kernels())
+
     def launches_by_name(self, step: int | None = None) -> dict[str, int]:
         """How often a step calls each launch, in the order of first use; from the shown step if they differ."""
         number = self._step_number(step)
@@ -175,6 +197,34 @@ class StageView:
         if not times:
             raise FactError(f"kernel {n} of stage {self.stage.name} did not run in that step")
         return spread(times)
+
+    # Times in the published trace, of one step: the one that pictures show unless another is asked for
+
+    def call_us(self, name: str, step: int | None) -> float:
+        """Summed time of a step's calls of this name. Raises FactError if there is none."""
+        number = self._step_number(step)
+        return _sum_or_refuse([c for c in self.trace.calls if c.step == number], name, "call", self.stage.name)
+
+    def op_us(self, name: str, step: int | None) -> float:
+        """Summed time of a step's ops of this name, children included. Raises FactError if there is none."""
+        number = self._step_number(step)
+        outermost = [
+            op
+            for op in self.trace.ops
+            if op.step == number and all(o.name != op.name for o in self.trace.ancestors(op.parent))
+        ]
+        return _sum_or_refuse(outermost, name, "op", self.stage.name)
+
+    def gpu_start_us(self, step: int | None) -> float:
+        """From the begin of the stage's label on the CPU to that of the step's first GPU work."""
+        number = self._step_number(step)
+        labels = [
+            op for op in self.trace.ops if op.step == number and op.kind == "annotation" and op.name == self.stage.name
+        ]
+        work = [a.start_us for a in self.trace.activities if a.step == number]
+        if not labels or not work:
+            raise FactError(f"a step of {self.stage.name} has no label of that name, or no GPU work")
+        return min(work) - labels[0].start_us
 
     @property
     def draws(self) -> int:
@@ -251,6 +301,13 @@ class StageView:
 
 def _one(by_step: tuple[float, ...], step: int | None) -> float:
     return statistics.median(by_step) if step is None else by_step[step - 1]
+
+
+def _sum_or_refuse(events: Sequence[Call | Op], name: str, what: str, stage: str) -> float:
+    times = [event.dur_us for event in events if event.name == name]
+    if not times:
+        unknown_name(f"{what} in a step of {stage} named", name, sorted({event.name for event in events}))
+    return sum(times)
 
 
 def _launch_us(work: GpuWork, step: int | None) -> float | None:

@@ -95,6 +95,7 @@ class Activity(msgspec.Struct, frozen=True, gc=False):
     """A kernel, memset or memcpy on the GPU.
 
     `call` indexes its launch; `op`, that launch's innermost op or annotation, and `step` come from it.
+    `blocks_per_sm` and `occupancy_percent` are the profiler's estimates, as it wrote them.
     """
 
     index: int
@@ -113,6 +114,8 @@ class Activity(msgspec.Struct, frozen=True, gc=False):
     registers: int | None
     shared_memory_bytes: int | None
     bytes: int | None
+    blocks_per_sm: float | None = None
+    occupancy_percent: float | None = None
 
     @property
     def end_us(self) -> float:
@@ -166,6 +169,8 @@ class _Args(msgspec.Struct, gc=False):
     registers: int | None = msgspec.field(default=None, name="registers per thread")
     shared_memory: int | None = msgspec.field(default=None, name="shared memory")
     bytes: int | str | None = None
+    blocks_per_sm: float | None = msgspec.field(default=None, name="blocks per SM")
+    occupancy: float | None = msgspec.field(default=None, name="est. achieved occupancy %")
     input_dims: msgspec.Raw = msgspec.field(default=msgspec.Raw(b"[]"), name="Input Dims")
 
 
@@ -398,6 +403,8 @@ def _gpu(events: list[_Event], calls: list[Call], source: str) -> list[Activity]
                 registers=args.registers,
                 shared_memory_bytes=args.shared_memory,
                 bytes=None if args.bytes is None else _int(args.bytes, 0),
+                blocks_per_sm=args.blocks_per_sm,
+                occupancy_percent=args.occupancy,
             )
         )
     return activities

@@ -4,31 +4,14 @@ Three tables and the small functions they name; `facts` resolves paths against t
 reference page of the site is generated from them.
 """
 
-import difflib
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import NoReturn
 
 from build_traces.errors import FactError
-from build_traces.kernel_names import decode
-from build_traces.recording import KernelBytes, Recording, Spread, short_commit, spread
-from build_traces.stage_view import StageView
-
-Scalar = int | float | str
-Raw = Scalar | Spread
-
-MB = 1e6
-"""Megabytes are decimal, as HBM bandwidth is."""
-
-
-@dataclass(frozen=True)
-class Query:
-    """What is asked of one stage: all steps or one, and the key behind the fact's name."""
-
-    view: StageView
-    step: int | None
-    key: str
+from build_traces.kernel_fields import kernel_field
+from build_traces.query import MB, Query, Raw
+from build_traces.recording import Recording, Spread, short_commit, spread
 
 
 @dataclass(frozen=True)
@@ -92,91 +75,6 @@ def _speedup(q: Query) -> float:
     return q.view.against.time_us().median / _time(q).median
 
 
-@dataclass(frozen=True)
-class KernelField:
-    """A field of `<stage>.kernel.<n>.<field>`."""
-
-    unit: str
-    about: str
-    derive: Callable[[Query, int], Raw]
-
-
-def _dims(values: tuple[int, ...]) -> str:
-    return " × ".join(map(str, values))
-
-
-def _product(dims: tuple[int, ...]) -> int:
-    product = 1
-    for size in dims:
-        product *= size
-    return product
-
-
-def _known(value: int | None, what: str) -> int:
-    if value is None:
-        raise FactError(f"the trace does not say {what} of this kernel")
-    return value
-
-
-def _launch(q: Query, n: int) -> str:
-    kernel = q.view.nth_kernel(n, q.step)
-    return q.view.trace.calls[kernel.call].name
-
-
-def _op(q: Query, n: int) -> str:
-    kernel = q.view.nth_kernel(n, q.step)
-    for op in q.view.trace.ancestors(kernel.op):
-        if op.kind == "op":
-            return op.name
-    raise FactError(f"kernel {n} of stage {q.view.stage.name} was launched outside any op")
-
-
-def _bytes_of(q: Query, n: int) -> KernelBytes:
-    q.view.nth_kernel(n, None)
-    return q.view.hbm()[n - 1]
-
-
-KERNEL_FIELDS: dict[str, KernelField] = {
-    "name": KernelField("", "Its name in the trace.", lambda q, n: q.view.nth_kernel(n, q.step).name),
-    "short": KernelField(
-        "", "Its name cut to what tells kernels apart.", lambda q, n: decode(q.view.nth_kernel(n, q.step).name).short
-    ),
-    "family": KernelField(
-        "", "The family its name belongs to.", lambda q, n: decode(q.view.nth_kernel(n, q.step).name).family
-    ),
-    "us": KernelField(
-        "µs",
-        "Its time in the trace, over the processes that ran the same kernels.",
-        lambda q, n: q.view.kernel_us(n, q.step),
-    ),
-    "grid": KernelField("", "Blocks launched, x × y × z.", lambda q, n: _dims(q.view.nth_kernel(n, q.step).grid)),
-    "block": KernelField("", "Threads a block, x × y × z.", lambda q, n: _dims(q.view.nth_kernel(n, q.step).block)),
-    "blocks": KernelField("", "Blocks launched.", lambda q, n: _product(q.view.nth_kernel(n, q.step).grid)),
-    "threads": KernelField("", "Threads a block.", lambda q, n: _product(q.view.nth_kernel(n, q.step).block)),
-    "registers": KernelField(
-        "", "Registers a thread.", lambda q, n: _known(q.view.nth_kernel(n, q.step).registers, "registers")
-    ),
-    "shared_kb": KernelField(
-        "kB",
-        "Shared memory a block.",
-        lambda q, n: _known(q.view.nth_kernel(n, q.step).shared_memory_bytes, "shared memory") / 1e3,
-    ),
-    "launched_by": KernelField("", "The call that started it.", _launch),
-    "op": KernelField("", "The innermost op around that call.", _op),
-    "hbm_read_mb": KernelField("MB", "HBM bytes it read.", lambda q, n: _bytes_of(q, n).read_bytes / MB),
-    "hbm_write_mb": KernelField("MB", "HBM bytes it wrote.", lambda q, n: _bytes_of(q, n).write_bytes / MB),
-}
-
-
-def _kernel(q: Query) -> Raw:
-    number, _, field = q.key.partition(".")
-    if not (number.isascii() and number.isdigit()):
-        raise FactError(f"{number!r} is no kernel number", hint=f"write {q.view.stage.name}.kernel.1.name")
-    if field not in KERNEL_FIELDS:
-        unknown_name("kernel field", field, list(KERNEL_FIELDS))
-    return KERNEL_FIELDS[field].derive(q, int(number))
-
-
 OCCUPANCY_QUERY = re.compile(r"(cuda|cu|hip)Occupancy")
 
 STAGE_FACTS: dict[str, Definition] = {
@@ -216,6 +114,16 @@ STAGE_FACTS: dict[str, Definition] = {
         key="[op]",
         by_step=True,
     ),
+    "launched_under": Definition(
+        "",
+        "Kernels, memsets and memcpys a step launched inside an op of that name, at any depth.",
+        lambda q: q.view.launched_under(q.key, q.step),
+        key="op",
+        by_step=True,
+    ),
+    "unlaunched_kernels": Definition(
+        "", "Kernels in the whole trace whose launch is not in it.", lambda q: q.view.unlaunched_kernels
+    ),
     "time_us": Definition(
         "µs",
         "GPU time of one step by CUDA events, without a profiler, from a cold L2, launched ahead of the GPU: "
@@ -233,6 +141,51 @@ STAGE_FACTS: dict[str, Definition] = {
         "Summed time of a step's kernels in the trace.",
         lambda q: q.view.work_us(("kernel",), q.step),
         by_step=True,
+    ),
+    "memset_us": Definition(
+        "µs",
+        "Summed time of a step's memsets in the trace.",
+        lambda q: q.view.work_us(("memset",), q.step),
+        by_step=True,
+    ),
+    "gpu_start_us": Definition(
+        "µs",
+        "From the begin of the stage's label on the CPU to that of the first GPU work of the same step, "
+        "in the step that pictures show.",
+        lambda q: q.view.gpu_start_us(q.step),
+        by_step=True,
+    ),
+    "call_us": Definition(
+        "µs",
+        "Summed time of the runtime and driver calls of that name, in the step that pictures show.",
+        lambda q: q.view.call_us(q.key, q.step),
+        key="call",
+        by_step=True,
+    ),
+    "op_us": Definition(
+        "µs",
+        "Summed time of the ops of that name, what they contain included, in the step that pictures show.",
+        lambda q: q.view.op_us(q.key, q.step),
+        key="op",
+        by_step=True,
+    ),
+    "table_self_cuda_us": Definition(
+        "µs",
+        "Sum of the `Self CUDA` column over the rows of the profiler's table, all profiled steps together; "
+        "with a key, over the rows of that name.",
+        lambda q: q.view.profiler_table.self_cuda_us(q.key),
+        key="[row]",
+    ),
+    "table_rows": Definition(
+        "",
+        "Rows of the profiler's table; with a key, those whose name, as printed, contains it.",
+        lambda q: sum(q.key in name for name, _ in q.view.profiler_table.rows),
+        key="[text]",
+    ),
+    "table_total_cuda_us": Definition(
+        "µs",
+        "The total that the profiler writes under its table.",
+        lambda q: q.view.profiler_table.total_us,
     ),
     "cpu_us": Definition(
         "µs",
@@ -300,7 +253,7 @@ STAGE_FACTS: dict[str, Definition] = {
     "kernel": Definition(
         "",
         "The nth kernel of a step, from 1 in the order they run; the fields are listed below.",
-        _kernel,
+        kernel_field,
         key="n.field",
         by_step=True,
     ),
@@ -358,10 +311,3 @@ RECORDING_FACTS: dict[str, RecordingDefinition] = {
         lambda r: _tera(r.environment.ceilings.gemm_back_to_back_flops_per_s),
     ),
 }
-
-
-def unknown_name(what: str, name: str, known: list[str], prefix: str = "") -> NoReturn:
-    """Raises FactError that names the nearest names there are."""
-    near = difflib.get_close_matches(name, known, n=3, cutoff=0.5)
-    hint = "did you mean " + ", ".join(prefix + n for n in near) + "?" if near else f"there are {', '.join(known)}"
-    raise FactError(f"there is no {what} {prefix + name!r}", hint=hint)

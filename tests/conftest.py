@@ -33,6 +33,16 @@ TRACES = Path(__file__).parent / "traces" / "h200_probe"
 NAME = "nvidia-h200_torch-2.11.0"
 PROCESSES = 5
 
+PROFILE = """\
+------  ------------  ------------
+  Name     Self CUDA   Self CUDA %
+------  ------------  ------------
+  step     300.000us       120.00%
+kernel     250.000us       100.00%
+------  ------------  ------------
+Self CUDA time total: 250.000us
+"""
+
 LADDER = """
 [[stage]]
 name = "linear_cold"
@@ -222,7 +232,7 @@ def _template(tmp_path_factory: pytest.TempPathFactory) -> Path:
         folder = repository.recording / stage
         folder.mkdir(parents=True)
         shutil.copy(TRACES / f"{trace}.json.gz", folder / "trace.json.gz")
-        (folder / "profile.txt").write_text("-----  ------------\n Name   Self CUDA %\n-----  ------------\n")
+        (folder / "profile.txt").write_text(PROFILE)
         repository.write_stage(repository.record(stage))
     (repository.recording / "environment.json").write_bytes(encode(ENVIRONMENT))
     (repository.recording / "mlp_compiled" / "generated.py").write_text('import triton\nNAME = "a < b & c"\n')

@@ -34,6 +34,22 @@ OF_MLP_EAGER: dict[str, object] = {
     "launch_count.cudaLaunchKernel": 2,
     "call_count.cudaLaunchKernel": 2,
     "occupancy_queries": 0,
+    "launched_under.aten::linear": 5,  # three GEMMs and the two memsets before them
+    "launched_under.aten::mm": 5,
+    "launched_under.aten::gelu": 1,
+    "launched_under.aten::t": 0,
+    "unlaunched_kernels": 0,
+    "memset_us": Spread(2.0, 2.0, 2.0),
+    # Of step 3, which pictures show, by a ten-line script over the JSON; op_us without what lies outside the op.
+    "op_us.aten::gelu": 14.144,
+    "op_us.aten::linear": 104.744,
+    "step1.op_us.aten::linear": 148.415,
+    "call_us.cudaLaunchKernel": 11.478,  # 6.227 + 5.251
+    "table_self_cuda_us": 550.0,  # 300 + 250 of conftest's PROFILE
+    "table_self_cuda_us.kernel": 250.0,
+    "table_rows": 2,
+    "table_rows.ern": 1,
+    "table_total_cuda_us": 250.0,
     "op_count": 29,
     "op_count.aten::mm": 3,
     "op_count.aten::gelu": 1,
@@ -73,6 +89,14 @@ OF_MLP_EAGER: dict[str, object] = {
     "kernel.1.threads": 384,
     "kernel.1.registers": 168,  # args["registers per thread"]
     "kernel.1.shared_kb": 213.188,  # args["shared memory"] / 1000
+    "kernel.1.share": 100 * 60 / 242,
+    "kernel.1.tile": "256 × 128",  # in its name
+    "kernel.5.tile": "192 × 128",
+    "kernel.1.stream": "7",
+    "kernel.1.trace_blocks_per_sm": 1.0,  # args["blocks per SM"] and args["est. achieved occupancy %"]
+    "kernel.2.trace_blocks_per_sm": 186.181824,
+    "kernel.1.trace_occupancy": 0.0,
+    "kernel.4.trace_occupancy": 75.0,
     "kernel.1.launched_by": "cuLaunchKernelEx",
     "kernel.2.launched_by": "cudaLaunchKernel",
     "kernel.1.op": "aten::mm",
@@ -130,7 +154,7 @@ def test_a_fact_of_the_recording_is_what_it_is_by_hand(repository, name: str) ->
 
 def test_every_fact_of_the_vocabulary_is_checked_above() -> None:
     names = {name.split(".")[0] for name in OF_MLP_EAGER if not name.startswith("step1.") and "step3." not in name}
-    assert set(STAGE_FACTS) <= names
+    assert set(STAGE_FACTS) <= names | {"gpu_start_us"}  # it needs a label, and has a test of its own
     assert set(KERNEL_FIELDS) == {name.split(".")[2] for name in OF_MLP_EAGER if name.startswith("kernel.")}
     assert set(RECORDING_FACTS) == set(OF_THE_RECORDING)
 
@@ -288,3 +312,50 @@ def test_the_ceiling_is_the_faster_of_the_two(repository) -> None:
 
 def test_every_refusal_is_an_error_that_a_page_can_tell() -> None:
     assert issubclass(FactError, BuildTracesError)
+
+
+def test_the_gpus_start_is_counted_from_the_stages_label(repository, edit_trace) -> None:
+    with pytest.raises(FactError, match="no label of that name"):  # the probe's label is "step"
+        repository.facts().get("mlp_eager.gpu_start_us")
+
+    def rename(events: list[dict[str, object]]) -> None:
+        for event in events:
+            if event["name"] == "step":
+                event["name"] = "mlp_eager"
+
+    edit_trace("mlp_eager", rename)
+    # Step 3: its label starts at …8991.094, its first work, a memset, at …9030.705.
+    assert repository.facts().get("mlp_eager.gpu_start_us").value == pytest.approx(39.611, abs=1e-3)
+    # Step 1: label …8402.566, first work …8504.656.
+    assert repository.facts().get("mlp_eager.step1.gpu_start_us").value == pytest.approx(102.090, abs=1e-3)
+
+
+def test_a_kernel_whose_launch_is_gone_is_counted_as_unlaunched(repository, edit_trace) -> None:
+    def forget_a_launch(events: list[dict[str, object]]) -> None:
+        events.remove(next(e for e in events if e.get("cat") == "cuda_driver"))
+
+    edit_trace("mlp_eager", forget_a_launch)
+    assert repository.facts().get("mlp_eager.unlaunched_kernels").value == 1
+
+
+def test_an_op_that_holds_one_of_its_own_name_is_counted_once(repository, edit_trace) -> None:
+    def nest(events: list[dict[str, object]]) -> None:
+        outer = [e for e in events if e.get("name") == "aten::linear"]
+        events += [{**e, "ts": e["ts"] + 1, "dur": e["dur"] - 2} for e in outer]  # type: ignore[operator]
+
+    edit_trace("mlp_eager", nest)
+    assert repository.facts().get("mlp_eager.op_us.aten::linear").value == pytest.approx(104.744)
+
+
+@pytest.mark.parametrize(
+    ("path", "message"),
+    [
+        ("mlp_eager.op_us.aten::gellu", "no op in a step of mlp_eager named 'aten::gellu'"),
+        ("mlp_eager.call_us.cudaLaunchKernal", "no call in a step of mlp_eager named 'cudaLaunchKernal'"),
+        ("mlp_eager.table_self_cuda_us.kernal", "no row in the profiler's table 'kernal'"),
+        ("mlp_eager.kernel.2.tile", "gives no tile"),
+    ],
+)
+def test_a_fact_that_the_trace_cannot_give_is_refused(repository, path: str, message: str) -> None:
+    with pytest.raises(FactError, match=message):
+        repository.facts().get(path)

@@ -8,10 +8,10 @@ from build_traces.markdown.block import TraceBlock, figure_of
 from build_traces.markdown.conversion import Conversion
 from build_traces.markdown.html import append, element, missing, row, source_link, table, wrapping
 from build_traces.markdown.value import extremes, shown
+from build_traces.query import MB
 from build_traces.recording import KernelBytes
 from build_traces.stage_view import StageView, WorkRow
 from build_traces.trace import ActivityKind
-from build_traces.vocabulary import MB
 
 COLUMNS = ("#", "Kernel", "What the name says", "A step", "µs each", "Grid × block")
 HBM_COLUMN = "HBM read / write, MB"

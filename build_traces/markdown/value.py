@@ -6,8 +6,8 @@ from xml.etree.ElementTree import Element
 from build_traces.errors import FactError
 from build_traces.facts import Fact
 from build_traces.markdown.html import element
+from build_traces.query import Scalar
 from build_traces.recording import Spread
-from build_traces.vocabulary import Scalar
 
 DIGITS = 3
 """Significant digits of a float that is shown without a format."""
