@@ -10,7 +10,9 @@ CODE = {"code", "pre", "script", "style", "svg"}
 INLINE = {"a", "abbr", "b", "data", "em", "i", "small", "span", "strong", "sub", "sup", "wbr"}
 STAMPED_NOT = {"404.html"}
 LEFT_AS_TEXT = {
-    re.compile(r"\{\{[^{}\n]*\w\.\w[^{}\n]*\}\}"): "a fact was not rendered",
+    re.compile(r"\{\{[^{}]*\w\.\w[^{}]*\}\}"): "a fact was not rendered",
+    re.compile(r"\{\{[^{}]*(?:\{[^{}]*\w\.\w[^{}]*\}[^{}]*)+(?:\}\})?"): "an expression was not rendered",
+    re.compile(r"\{\{(?![^{}]*\w\.\w)[^{}]*\d[^{}]*\}\}"): "a sum was not rendered",
     re.compile(r"^[ \t]*/{3,}.*$", re.MULTILINE): "a block was not rendered",
     re.compile(r"^.*-+8<-+.*$", re.MULTILINE): "a snippet was not embedded",
     re.compile(r"Traceback \(most recent call last\)"): "a Python traceback is on the page",
@@ -38,11 +40,21 @@ def check_site(site: Path) -> list[Problem]:
     return sorted(problem for page in pages for problem in check_page(page))
 
 
-def check_page(page: Path) -> list[Problem]:
-    """The problems of one HTML file."""
+def drafts(site: Path) -> list[Path]:
+    """The pages that speak of stages which are not recorded yet; none of them may be deployed."""
+    return [page for page in sorted(site.rglob("*.html")) if _read(page).draft]
+
+
+def _read(page: Path) -> "_Reader":
     reader = _Reader()
     reader.feed(page.read_text(encoding="utf-8"))
     reader.close()
+    return reader
+
+
+def check_page(page: Path) -> list[Problem]:
+    """The problems of one HTML file."""
+    reader = _read(page)
     problems = [Problem(page, line, message) for line, message in reader.problems]
     if not reader.stamped and page.name not in STAMPED_NOT:
         problems.append(Problem(page, 1, "the page has no stamp: is build_traces.markdown in markdown_extensions?"))
@@ -62,6 +74,7 @@ class _Reader(HTMLParser):
         super().__init__()
         self.problems: list[tuple[int, str]] = []
         self.stamped = False
+        self.draft = False
         self._open_code: list[str] = []
         self._pieces: list[str] = []
         self._starts: list[int] = []
@@ -81,9 +94,10 @@ class _Reader(HTMLParser):
         """Called by HTMLParser."""
         classes = (dict(attrs).get("class") or "").split()
         if tag == "data" and "fact" in classes and not dict(attrs).get("value"):
-            self.problems.append((self.getpos()[0], f"a fact has no value: {dict(attrs).get('data-fact')}"))
-        if tag == "aside" and "stamp" in classes:
-            self.stamped = True
+            self.problems.append((self.getpos()[0], f"a fact has no value: {dict(attrs).get('data-fact') or dict(attrs).get('data-expression')}"))
+        if tag == "aside":
+            self.stamped |= "stamp" in classes
+            self.draft |= "draft" in classes
         if tag in CODE:
             self._open_code.append(tag)
         elif tag not in INLINE:

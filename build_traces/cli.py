@@ -147,6 +147,8 @@ def check_command(site: Annotated[Path, typer.Argument(help="The folder of the b
     if problems:
         raise typer.Exit(1)
     out.print(f"{site}: nothing left unrendered")
+    for page in site_check.drafts(site):
+        out.print(f"{page}: a draft, which waits for stages to be recorded", markup=False)
 
 
 class _Bar:

@@ -10,18 +10,24 @@ from typing import Any
 from build_traces.errors import LadderError
 
 LADDER_FILE = "ladder.toml"
-STAGE_KEYS = {"name", "title", "against", "cold"}
+STAGE_KEYS = {"name", "title", "against", "cold", "chapter", "rung"}
 
 
 @dataclass(frozen=True)
 class Stage:
-    """One rung: one snippet and one entry in ladder.toml."""
+    """One snippet and one entry in ladder.toml.
+
+    `chapter` is the one that measures it, 0 for none; a stage that is no `rung` shows something
+    by the way and is left out of the ladder's table.
+    """
 
     name: str
     title: str
     against: str
     cold: bool
     snippet: Path
+    chapter: int = 0
+    rung: bool = True
 
 
 @dataclass(frozen=True)
@@ -34,6 +40,10 @@ class Ladder:
     @property
     def names(self) -> tuple[str, ...]:
         return tuple(stage.name for stage in self.stages)
+
+    @property
+    def rungs(self) -> tuple[Stage, ...]:
+        return tuple(stage for stage in self.stages if stage.rung)
 
     def stage(self, name: str) -> Stage:
         """Raises LadderError that lists the stages there are."""
@@ -89,6 +99,10 @@ def _stage(entry: dict[str, Any], snippets: Path, path: Path) -> Stage:
             where=str(path),
             hint=f"the keys are {', '.join(sorted(STAGE_KEYS))}",
         )
+    for key, kind in (("chapter", int), ("cold", bool), ("rung", bool)):
+        if key in entry and type(entry[key]) is not kind:
+            message = f"stage {name!r} has {key} = {entry[key]!r}, which is no {kind.__name__}"
+            raise LadderError(message, where=str(path))
     snippet = snippets / f"{name}.py"
     if not snippet.is_file():
         raise LadderError(f"stage {name!r} has no snippet", where=str(path), hint=f"write {snippet}")
@@ -96,8 +110,10 @@ def _stage(entry: dict[str, Any], snippets: Path, path: Path) -> Stage:
         name=name,
         title=str(entry.get("title", name)),
         against=str(entry.get("against", name)),
-        cold=bool(entry.get("cold", False)),
+        cold=entry.get("cold", False),
         snippet=snippet,
+        chapter=entry.get("chapter", 0),
+        rung=entry.get("rung", True),
     )
 
 

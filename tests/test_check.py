@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from build_traces.check import Problem, check_site
+from build_traces.check import Problem, check_site, drafts
 
 STAMP = '<aside class="stamp">Measured on NVIDIA H200</aside>'
 
@@ -123,3 +123,10 @@ def test_what_the_extension_cannot_see_is_found_in_what_was_built(repository, tm
     (built / "index.html").write_text(repository.page(f"# Title\n\n{written}\n"), encoding="utf-8")
     (problem,) = check_site(built)
     assert problem.message.startswith("a fact was not rendered")
+
+
+def test_a_draft_is_no_problem_and_is_named(tmp_path: Path) -> None:
+    site(tmp_path, "<p>x</p>", "a/index.html")
+    draft = site(tmp_path, '<aside class="draft" role="note">not recorded</aside>', "b/index.html")
+    assert check_site(tmp_path) == []
+    assert drafts(tmp_path) == [draft]

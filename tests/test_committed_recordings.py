@@ -99,6 +99,9 @@ def test_nothing_of_the_recording_machine_is_published() -> None:
         assert not (found := PRIVATE.search(text)), f"{path}: {found}"
 
 
-def test_every_stage_of_the_ladder_is_recorded() -> None:
+def test_every_rung_is_recorded_and_a_stage_that_is_not_has_a_draft_for_its_page() -> None:
     for name in {name for name, _ in STAGES}:
-        assert {stage for folder, stage in STAGES if folder == name} == set(LADDER.names)
+        recorded = {stage for folder, stage in STAGES if folder == name}
+        assert {stage.name for stage in LADDER.rungs} <= recorded <= set(LADDER.names)
+        for missing in set(LADDER.names) - recorded:
+            assert "draft: true" in Path(f"docs/stages/{missing}.md").read_text(encoding="utf-8")

@@ -26,6 +26,19 @@ def test_the_ladder_keeps_the_files_order(tmp_path: Path) -> None:
     assert [s.name for s in loaded.select(["one", "two"])] == ["two", "one"]
 
 
+def test_a_stage_is_a_rung_unless_it_says_otherwise(tmp_path: Path) -> None:
+    two = '[[stage]]\nname = "two"\nagainst = "one"\nchapter = 7\nrung = false\n'
+    loaded = ladder.load(write(tmp_path, ONE + two, one="", two=""))
+    assert [(s.name, s.chapter, s.rung) for s in loaded.stages] == [("one", 0, True), ("two", 7, False)]
+    assert [s.name for s in loaded.rungs] == ["one"]
+
+
+def test_neither_title_nor_chapter_nor_rung_makes_a_stage_stale(tmp_path: Path) -> None:
+    plain = ladder.digest(ladder.load(write(tmp_path, ONE, one="")).stage("one"))
+    other = ONE + 'title = "Other"\nchapter = 3\nrung = false\n'
+    assert ladder.digest(ladder.load(write(tmp_path, other, one="")).stage("one")) == plain
+
+
 @pytest.mark.parametrize(
     ("toml", "says"),
     [
@@ -37,6 +50,9 @@ def test_the_ladder_keeps_the_files_order(tmp_path: Path) -> None:
         (ONE + 'colour = "red"\n', "unknown keys ['colour']"),
         ('[[stage]]\nname = "one"\nagainst = "none"\n', "set against 'none'"),
         ('[[stage]]\nname = "unwritten"\n', "has no snippet"),
+        (ONE + 'chapter = "two"\n', "has chapter = 'two', which is no int"),
+        (ONE + "chapter = true\n", "has chapter = True, which is no int"),
+        (ONE + "rung = 0\n", "has rung = 0, which is no bool"),
     ],
 )
 def test_a_wrong_ladder_says_what_is_wrong_and_where(tmp_path: Path, toml: str, says: str) -> None:
@@ -87,8 +103,11 @@ def test_a_snippet_that_is_no_python_is_named_with_its_line(tmp_path: Path) -> N
         ladder.digest(stage)
 
 
-def test_the_projects_own_ladder_has_its_thirteen_stages_in_order() -> None:
-    assert ladder.load(Path("snippets")).names == (
+def test_the_projects_own_ladder_has_its_thirteen_rungs_and_four_traps_in_order() -> None:
+    loaded = ladder.load(Path("snippets"))
+    traps = ("matmul_add_compiled", "matmul_add_compiled_2d", "linear_restrided", "mlp_unsynced")
+    assert tuple(stage.name for stage in loaded.stages if not stage.rung) == traps == loaded.names[-4:]
+    assert tuple(stage.name for stage in loaded.rungs) == (
         "matmul_add",
         "linear_small",
         "linear_small_compiled",

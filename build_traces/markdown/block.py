@@ -6,7 +6,7 @@ from xml.etree.ElementTree import Element, SubElement
 
 from pymdownx.blocks.block import Block
 
-from build_traces.errors import FactError
+from build_traces.errors import FactError, NotRecordedError
 from build_traces.markdown.conversion import Conversion
 from build_traces.markdown.html import append, element, seal
 from build_traces.stage_view import StageView
@@ -40,7 +40,10 @@ class TraceBlock(Block):
         with conversion.at(index):
             if block.text:
                 raise FactError(f"block {self.NAME!r} takes no content", hint="end it with /// on the next line")
-            figure = self.render(conversion, self._stages(conversion))
+            try:
+                figure = self.render(conversion, self._stages(conversion))
+            except NotRecordedError as error:
+                figure = figure_of(self.NAME, None, conversion.not_recorded(error, "p"))
         if added := block.get("class"):
             figure.set("class", f"{figure.get('class', '')} {added}")
         block.text = None

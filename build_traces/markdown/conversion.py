@@ -10,7 +10,7 @@ from xml.etree.ElementTree import Element
 
 from markdown import Markdown
 
-from build_traces.errors import BuildTracesError, PageError
+from build_traces.errors import BuildTracesError, NotRecordedError, PageError
 from build_traces.facts import Fact
 from build_traces.markdown.html import element
 from build_traces.markdown.page import Page, find_page
@@ -38,7 +38,7 @@ class Header:
 
     @property
     def key(self) -> tuple[str, str]:
-        """What tells blocks apart: equal keys render the same."""
+        """What the rendered block is found by."""
         return (self.name, self.argument)
 
 
@@ -52,6 +52,7 @@ class Conversion:
         self.headers: list[Header] = []
         self.prose: list[tuple[int, str]] = []
         self.rendered: Counter[tuple[str, str]] = Counter()
+        self.unrecorded: set[str] = set()
         self._facts: FreshFacts | None = None
         self._ids = 0
 
@@ -60,6 +61,7 @@ class Conversion:
         self.page = find_page(source, self.options.docs)
         self.headers, self.prose = [], []
         self.rendered = Counter()
+        self.unrecorded = set()
         self._facts = None
         self._ids = 0
 
@@ -95,8 +97,9 @@ class Conversion:
         return next((index for index, line in self.prose if text in line), 0)
 
     def index_of_block(self, key: tuple[str, str]) -> int:
-        """The first line with a block of this name and argument: where one fails, all do. 0 as above."""
-        return next((header.index for header in self.headers if header.key == key), 0)
+        """The line of the block of this name and argument that is rendered next. 0 as above."""
+        same = [header.index for header in self.headers if header.key == key]
+        return same[min(self.rendered[key], len(same) - 1)] if same else 0
 
     # What blocks are made of
 
@@ -105,8 +108,18 @@ class Conversion:
         return fact_element(fact, spec, self._processes(fact))
 
     def fact(self, path: str, spec: str = "") -> Element:
-        """The fact at this path as HTML. Raises FactError."""
-        return self.value(self.facts.get(path), spec)
+        """The fact at this path as HTML; on a draft, that it is not recorded yet. Raises FactError."""
+        try:
+            return self.value(self.facts.get(path), spec)
+        except NotRecordedError as error:
+            return self.not_recorded(error, "span")
+
+    def not_recorded(self, error: NotRecordedError, tag: str) -> Element:
+        """What stands on a draft where a value will be. Raises the error again on any other page."""
+        if not self.page.draft:
+            raise error
+        self.unrecorded.add(error.stage)
+        return element(tag, "not recorded yet", class_="unrecorded", title=str(error))
 
     def _processes(self, fact: Fact) -> int | None:
         """Over how many processes a stage's spread was taken; None where that is not known."""

@@ -21,6 +21,8 @@ class Finish(Treeprocessor):
         """Called by Python-Markdown. Raises PageError."""
         self._check_rendered()
         if self.conversion.page.is_page:
+            if self.conversion.unrecorded:
+                seal(self._draft(), self._at_top(root), self.conversion.md.htmlStash.store)
             with self.conversion.at(0):
                 stamp = self._stamp()
             seal(stamp, SubElement(root, "aside"), self.conversion.md.htmlStash.store)
@@ -36,6 +38,17 @@ class Finish(Treeprocessor):
                     "to show it as code, put it into a fence",
                 )
             left[header.key] -= 1
+
+    def _at_top(self, root: Element) -> Element:
+        """A new element behind the page's title."""
+        made = Element("aside")
+        root.insert(1 if len(root) and root[0].tag == "h1" else 0, made)
+        return made
+
+    def _draft(self) -> Element:
+        stages = ", ".join(sorted(self.conversion.unrecorded))
+        text = f"This page is a draft. What it says of {stages} is a prediction until a GPU has recorded it."
+        return element("aside", text, class_="draft", role="note", aria_label="Draft")
 
     def _stamp(self) -> Element:
         recording = self.conversion.facts.recording

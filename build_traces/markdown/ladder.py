@@ -1,8 +1,15 @@
-"""`/// ladder` or `/// ladder | stages`: the stages as one computed table."""
+"""`/// ladder` or `/// ladder | stages`: the stages as one computed table.
 
+With the option `chapter: 3`, the rows that chapters 1 to 3 measure are filled; the later rungs are named.
+"""
+
+from typing import ClassVar
 from xml.etree.ElementTree import Element
 
+from pymdownx.blocks.block import type_integer
+
 from build_traces.errors import FactError
+from build_traces.ladder import Stage
 from build_traces.markdown.block import TraceBlock, figure_of
 from build_traces.markdown.conversion import Conversion
 from build_traces.markdown.html import element, missing, row, table
@@ -20,12 +27,38 @@ class LadderTable(TraceBlock):
     NAME = "ladder"
     ARGUMENT = None
     MANY = True
+    OPTIONS: ClassVar[dict[str, list[object]]] = {"chapter": [0, type_integer]}
 
     def render(self, conversion: Conversion, stages: tuple[StageView, ...]) -> Element:
         """A table, a stage a row."""
-        views = stages or tuple(conversion.facts.view(name) for name in conversion.facts.ladder.names)
-        rows = [_row(conversion, view) for view in views]
+        chapter = self.options["chapter"]
+        if chapter:
+            rows = self._climb(conversion, chapter, bool(stages))
+        else:
+            views = stages or tuple(conversion.facts.view(stage.name) for stage in conversion.facts.ladder.rungs)
+            rows = [_row(conversion, view) for view in views]
         return figure_of(self.NAME, None, table("The ladder", COLUMNS, rows, class_="ladder"))
+
+    def _climb(self, conversion: Conversion, chapter: int, has_argument: bool) -> list[Element]:
+        """The rungs by chapter: those measured so far, then what is to come."""
+        rungs = sorted((s for s in conversion.facts.ladder.rungs if s.chapter), key=lambda stage: stage.chapter)
+        last = max((stage.chapter for stage in rungs), default=0)
+        if has_argument or not chapter >= 1:
+            raise FactError(
+                "option 'chapter' of block 'ladder' takes a chapter from 1 on, and no stages beside it",
+                hint=f"write /// ladder, then chapter: 1 (rungs are measured up to chapter {last})",
+            )
+        return [
+            _row(conversion, conversion.facts.view(stage.name)) if stage.chapter <= chapter else _to_come(stage)
+            for stage in rungs
+        ]
+
+
+def _to_come(stage: Stage) -> Element:
+    return row(
+        element("th", stage.title, scope="row"),
+        element("td", f"chapter {stage.chapter}", colspan=str(len(COLUMNS) - 1), class_="to-come"),
+    )
 
 
 def _row(conversion: Conversion, view: StageView) -> Element:

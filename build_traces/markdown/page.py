@@ -17,6 +17,8 @@ from build_traces.errors import PageError
 NO_PAGE = "<Markdown that is no page>"
 FRONT_MATTER = re.compile(r"\A---[ \t]*\n.*?^(?:---|\.\.\.)[ \t]*$", re.DOTALL | re.MULTILINE)
 
+DRAFT = re.compile(r"^draft:[ \t]*true[ \t]*$", re.MULTILINE)
+
 
 class FencedPageError(PageError, SuperFencesException):
     """A PageError that also ends the build where a fence's formatter converts Markdown.
@@ -30,13 +32,15 @@ class Page:
     """A text being converted: a page, or something inside one, such as the output of a fence.
 
     `first_line` is the line of the file that `lines[0]` stands on; `folder` is None for a text
-    that is no page.
+    that is no page. A page is a `draft` if its front matter says so: it may speak of stages that
+    are not recorded yet.
     """
 
     label: str
     lines: tuple[str, ...]
     first_line: int
     folder: Path | None
+    draft: bool = False
 
     @property
     def is_page(self) -> bool:
@@ -62,6 +66,7 @@ class _File:
     path: Path
     fingerprint: tuple[int, int]
     first_line: int
+    draft: bool
 
 
 _pages: dict[Path, dict[str, list[_File]]] = {}
@@ -81,7 +86,7 @@ def find_page(source: str, docs: Path) -> Page:
         message = f"the same text is also in {others}: links cannot tell the pages apart"
         raise FencedPageError(label, 1, message, hint="give each page a text of its own")
     blank = len(source) - len(source.lstrip())
-    return Page(label, lines, first.first_line - source[:blank].count("\n"), first.path.parent)
+    return Page(label, lines, first.first_line - source[:blank].count("\n"), first.path.parent, first.draft)
 
 
 def _lookup(key: str, docs: Path) -> list[_File]:
@@ -101,8 +106,8 @@ def _read(docs: Path) -> dict[str, list[_File]]:
         if path in known and known[path][1].fingerprint == fingerprint:
             text, file = known[path]
         else:
-            text, first_line = _body(path.read_text(encoding="utf-8-sig"))
-            file = _File(path, fingerprint, first_line)
+            text, first_line, draft = _body(path.read_text(encoding="utf-8-sig"))
+            file = _File(path, fingerprint, first_line, draft)
         pages.setdefault(text, []).append(file)
     return pages
 
@@ -115,9 +120,9 @@ def _fingerprint(path: Path) -> tuple[int, int]:
     return (stat.st_mtime_ns, stat.st_size)
 
 
-def _body(text: str) -> tuple[str, int]:
-    """The text behind the front matter, and the line it begins on."""
+def _body(text: str) -> tuple[str, int, bool]:
+    """The text behind the front matter, the line it begins on, and whether the front matter says `draft: true`."""
     match = FRONT_MATTER.match(text)
     body = text[match.end() :] if match else text
     start = len(text) - len(body.lstrip())
-    return body.strip(), text.count("\n", 0, start) + 1
+    return body.strip(), text.count("\n", 0, start) + 1, bool(match and DRAFT.search(match[0]))

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from build_traces import ladder, recording
-from build_traces.errors import RecordingError
+from build_traces.errors import NotRecordedError, RecordingError
 from build_traces.facts import Facts
 from build_traces.ladder import Stage
 from build_traces.recording import (
@@ -31,7 +31,7 @@ class _Checked:
 
 
 class FreshFacts(Facts):
-    """The facts of a recording's fresh stages; a stage that is stale or missing raises RecordingError."""
+    """The facts of a recording's fresh stages; a stale one raises RecordingError, a missing one NotRecordedError."""
 
     def __init__(self, opened: Recording, stages: ladder.Ladder) -> None:
         super().__init__(opened, stages)
@@ -69,7 +69,8 @@ class FreshFacts(Facts):
     def _refuse_unless_fresh(self, stage: Stage) -> None:
         status = recording.status(stage, self.recording.folder, self.recording.environment.machine)
         if status.state is not State.FRESH:
-            raise RecordingError(
+            kind = NotRecordedError if status.state is State.MISSING else RecordingError
+            raise kind(
                 stage.name,
                 f"its recording is {status.state.value}: {status.why}",
                 hint=f"on a GPU machine: {recording.record_command(stage.name)}",

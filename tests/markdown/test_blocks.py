@@ -7,6 +7,7 @@ import msgspec
 import pytest
 from html_tree import cells, only, parse, text, with_class
 
+from build_traces.errors import PageError
 from build_traces.facts import KERNEL_FIELDS, RECORDING_FACTS, STAGE_FACTS
 from build_traces.kernel_names import FAMILIES, decode
 from build_traces.markdown import BLOCKS
@@ -263,6 +264,39 @@ def test_ladder_says_why_hbm_is_missing(repository) -> None:
 def test_ladder_shows_the_named_stages_in_the_order_given(repository) -> None:
     table = only(figure(repository, "ladder | mlp_cudagraph mlp_eager"), "ladder")
     assert [row[0] for row in cells(table)] == ["MLP, CUDA graph", "MLP"]
+
+
+def number_chapters(repository, **chapters: int) -> None:
+    path = repository.root / "snippets" / "ladder.toml"
+    toml = path.read_text()
+    for name, chapter in chapters.items():
+        toml = toml.replace(f'name = "{name}"\n', f'name = "{name}"\nchapter = {chapter}\n')
+    path.write_text(toml)
+
+
+def test_ladder_of_a_chapter_fills_the_rows_so_far_and_names_the_rest(repository) -> None:
+    number_chapters(repository, mlp_cudagraph=1, mlp_eager=2, mlp_compiled=3)  # linear_cold is in none
+    table = only(figure(repository, "ladder\n    chapter: 2"), "ladder")
+    rows = cells(table)
+    assert [row[0] for row in rows] == ["MLP, CUDA graph", "MLP", "MLP, compiled"]
+    assert rows[1][1:3] == ["5", "112110–114"]
+    assert rows[2][1:] == ["chapter 3"]
+
+
+def test_a_stage_that_is_no_rung_is_not_on_the_ladder_unless_named(repository) -> None:
+    number_chapters(repository, mlp_eager=1, mlp_compiled=1)
+    path = repository.root / "snippets" / "ladder.toml"
+    path.write_text(path.read_text().replace('name = "mlp_compiled"\n', 'name = "mlp_compiled"\nrung = false\n'))
+    for header in ("ladder", "ladder\n    chapter: 1"):
+        assert "MLP, compiled" not in [row[0] for row in cells(only(figure(repository, header), "ladder"))]
+    assert [row[0] for row in cells(only(figure(repository, "ladder | mlp_compiled"), "ladder"))] == ["MLP, compiled"]
+
+
+@pytest.mark.parametrize("header", ["ladder | mlp_eager\n    chapter: 1", "ladder\n    chapter: -1"])
+def test_ladder_refuses_a_chapter_with_stages_or_below_one(repository, header: str) -> None:
+    with pytest.raises(PageError, match="takes a chapter from 1 on") as error:
+        figure(repository, header)
+    assert "write /// ladder" in error.value.hint
 
 
 # stagefacts, reproduce

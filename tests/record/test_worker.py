@@ -90,6 +90,18 @@ def test_a_stage_is_measured_and_its_trace_has_three_labelled_steps(job: Callabl
     assert "aten::add" in job(Role.MEASURE).path("profile.txt").read_text()
 
 
+def test_a_snippet_about_profiling_is_profiled_by_its_own_loop(job: Callable[[Role], Job]) -> None:
+    tiny = Path(job(Role.MEASURE).snippets) / "tiny.py"
+    own = """
+from measure import profile_steps as recorders_own
+def profile_steps(step, label):
+    return recorders_own(step, label, wait=0, warmup=1, active=2)
+"""
+    tiny.write_text(SNIPPET + own, encoding="utf-8")
+    worker.measure_stage(job(Role.MEASURE))
+    assert len(trace.read(job(Role.MEASURE).path("trace.json")).steps) == 2
+
+
 def test_a_cold_stage_is_timed_from_its_very_first_step(job: Callable[[Role], Job]) -> None:
     measured = worker.time_cold(job(Role.TIME_COLD))
     assert len(measured.time_us) == 5

@@ -64,7 +64,8 @@ def expected(name: str, load) -> torch.Tensor:
         return eager.make_input().double() @ eager.make_linear(bias=False).weight.double().T
     if name.startswith("mlp"):
         return mlp_by_hand(load("mlp_eager"))
-    return linear_by_hand(load("linear_eager"))
+    whole = linear_by_hand(load("linear_eager"))
+    return whole.reshape(-1, whole.shape[-1]) if name.startswith("matmul_add_compiled") else whole  # rows of a matrix
 
 
 @pytest.mark.parametrize("name", [n for n in STAGES if n not in LIGER])
@@ -90,8 +91,27 @@ def test_a_stage_counts_the_operations_of_its_gemms(name: str, snippet) -> None:
 @pytest.mark.parametrize("name", STAGES)
 def test_a_snippet_exposes_the_contract_of_a_stage(name: str) -> None:
     text = (SNIPPETS / f"{name}.py").read_text(encoding="utf-8")
-    assert f'show(stage, "{name}"' in text, "run alone, it profiles itself under its own name"
+    own_loop = "def profile_steps(" in text
+    run = f'profile_steps(step, "{name}")' if own_loop else f'show(stage, "{name}"'
+    assert run in text, "run alone, it profiles itself under its own name"
     assert "--8<-- [start:model]" in text and "--8<-- [end:model]" in text
+
+
+def test_the_third_input_of_linear_restrided_has_equal_values_and_other_strides(
+    snippet, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seen: list[torch.Tensor] = []
+    monkeypatch.setattr(torch, "compile", lambda module, **_: lambda x: (seen.append(x), module(x))[1])
+    step = snippet("linear_restrided").stage()
+    for _ in range(4):
+        step()
+    # [2, 3, 32] in rows: 96, 32, 1; stored as [3, 2, 32] and seen as [2, 3, 32]: 32, 64, 1.
+    assert [x.stride() for x in seen] == [(96, 32, 1), (96, 32, 1), (32, 64, 1), (32, 64, 1)]
+    assert all(torch.equal(x, seen[0]) for x in seen)
+
+
+def test_a_second_dimension_of_the_bias_changes_nothing_but_its_shape(snippet) -> None:
+    assert torch.equal(snippet("matmul_add_compiled_2d").stage()(), snippet("matmul_add_compiled").stage()())
 
 
 def test_mlp_stages_share_weights_and_inputs(snippet) -> None:
