@@ -15,6 +15,7 @@ import msgspec
 from build_traces import trace
 from build_traces.errors import BuildTracesError, RecordingError
 from build_traces.ladder import Ladder, Stage, digest
+from build_traces.profiler_table import ProfilerTable, read_table
 
 PROTOCOL = 1
 """Counted up when the way a stage is recorded changes; every stage is stale then."""
@@ -219,6 +220,10 @@ class Recording:
         """The profiler's own table."""
         return self.path(stage, PROFILE_FILE).read_text(encoding="utf-8")
 
+    def profiler_table(self, stage: str) -> ProfilerTable:
+        """The same, read. Raises FactError if it has no GPU times."""
+        return read_table(self.profile(stage))
+
 
 def open_recording(folder: Path) -> Recording:
     """Raises RecordingError if there is no recording in this folder."""
@@ -244,12 +249,12 @@ def read_stage(path: Path, stage: str) -> StageRecord:
         ) from error
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
         raise RecordingError(stage, f"{path} is damaged: {error}", hint="restore it with git checkout") from error
-    if wrong := _inconsistency(record):
+    if wrong := inconsistency(record):
         raise RecordingError(stage, f"{path} is damaged: {wrong}", hint="restore it with git checkout")
     return record
 
 
-def _inconsistency(record: StageRecord) -> str:
+def inconsistency(record: StageRecord) -> str:
     """What a reader of this record would trip over, "" if nothing."""
     if not 0 <= record.published_process < len(record.processes):
         return f"process {record.published_process} is published, there are {len(record.processes)}"
