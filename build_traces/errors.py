@@ -49,8 +49,8 @@ class FactError(BuildTracesError):
     """A path that names no fact, or a fact that this recording cannot give."""
 
 
-class ClaimError(BuildTracesError):
-    """For the author of a claim: file and line of the entry, and what in it is wrong."""
+class EntryError(BuildTracesError):
+    """For the author of a claim or an exercise: file and line of the entry, and what in it is wrong."""
 
     def __init__(self, path: Path | str, line: int, message: str, *, hint: str = "") -> None:
         super().__init__(message, where=f"{path}:{line}", hint=hint)

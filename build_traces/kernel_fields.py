@@ -86,6 +86,11 @@ KERNEL_FIELDS: dict[str, KernelField] = {
         "Its time in the trace, over the processes that ran the same kernels.",
         lambda q, n: q.view.kernel_us(n, q.step),
     ),
+    "gap_us": KernelField(
+        "µs",
+        "How long the GPU had nothing to do before it, in the step that pictures show.",
+        lambda q, n: q.view.gap_us(n, q.step),
+    ),
     "share": KernelField("%", "Its share of the step's GPU time in the trace.", _share),
     "tile": KernelField("", "The output tile that its name gives.", _tile),
     "grid": KernelField("", "Blocks launched, x × y × z.", lambda q, n: _dims(q.view.nth_kernel(n, q.step).grid)),

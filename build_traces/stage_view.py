@@ -12,7 +12,7 @@ from functools import cached_property
 
 from build_traces.errors import FactError, unknown_name
 from build_traces.ladder import Ladder, Stage
-from build_traces.profiler_table import ProfilerTable, read_table
+from build_traces.profiler_table import ProfilerTable
 from build_traces.recording import GpuWork, KernelBytes, Process, Recording, Spread, StageRecord, spread, step_time_us
 from build_traces.trace import NONE, Activity, ActivityKind, Call, Op, Step, Trace
 
@@ -68,7 +68,7 @@ class StageView:
     @cached_property
     def profiler_table(self) -> ProfilerTable:
         """The profiler's own table. Raises FactError if it has no GPU times."""
-        return read_table(self.recording.profile(self.stage.name))
+        return self.recording.profiler_table(self.stage.name)
 
     @property
     def stamp(self) -> str:
@@ -168,6 +168,18 @@ class StageView:
             raise FactError(f"stage {self.stage.name} has kernels 1 to {len(kernels)} a step, no kernel {n}")
         return kernels[n - 1]
 
+    def kernel_position(self, containing: str, step: int | None) -> int:
+        """Position, from 1, of a step's first kernel whose name contains this. Raises FactError if there is none."""
+
+        def position(s: Step) -> int:
+            names = [kernel.name for kernel in self.trace.kernels(s.number)]
+            found = [n for n, name in enumerate(names, start=1) if containing in name]
+            if not found:
+                unknown_name(f"kernel in a step of {self.stage.name} with a name that contains", containing, names)
+            return found[0]
+
+        return self.count(f"kernel_position.{containing}", position, step)
+
     # Times, over processes
 
     def over_processes(self, value: Callable[[Process], float]) -> Spread:
@@ -225,6 +237,21 @@ class StageView:
         if not labels or not work:
             raise FactError(f"a step of {self.stage.name} has no label of that name, or no GPU work")
         return min(work) - labels[0].start_us
+
+    def gap_us(self, n: int, step: int | None) -> float:
+        """How long the GPU had nothing to do before the nth kernel of a step; 0 before the step's first work."""
+        kernel = self.nth_kernel(n, step)
+        earlier = [a.end_us for a in self.trace.activities if a.step == kernel.step and a.index < kernel.index]
+        return max(0.0, kernel.start_us - max(earlier)) if earlier else 0.0
+
+    def gpu_idle_us(self, step: int | None) -> float:
+        """Between the first and the last GPU work of a step, the time in which none ran."""
+        number = self._step_number(step)
+        idle, busy_until = 0.0, None
+        for work in (a for a in self.trace.activities if a.step == number):
+            idle += max(0.0, work.start_us - (work.start_us if busy_until is None else busy_until))
+            busy_until = work.end_us if busy_until is None else max(busy_until, work.end_us)
+        return idle
 
     @property
     def draws(self) -> int:

@@ -87,6 +87,13 @@ STAGE_FACTS: dict[str, Definition] = {
     ),
     "memset_count": Definition("", "Memsets a step.", lambda q: q.view.work_count("memset", "", q.step), by_step=True),
     "memcpy_count": Definition("", "Memcpys a step.", lambda q: q.view.work_count("memcpy", "", q.step), by_step=True),
+    "kernel_position": Definition(
+        "",
+        "Where in a step, from 1, the first kernel runs whose name contains the text.",
+        lambda q: q.view.kernel_position(q.key, q.step),
+        key="text",
+        by_step=True,
+    ),
     "launch_count": Definition(
         "",
         "Launches a step: runtime and driver calls that start GPU work; with a key, those of that name.",
@@ -153,6 +160,13 @@ STAGE_FACTS: dict[str, Definition] = {
         "From the begin of the stage's label on the CPU to that of the first GPU work of the same step, "
         "in the step that pictures show.",
         lambda q: q.view.gpu_start_us(q.step),
+        by_step=True,
+    ),
+    "gpu_idle_us": Definition(
+        "µs",
+        "Between the first and the last GPU work of a step, the time in which none ran, "
+        "in the step that pictures show.",
+        lambda q: q.view.gpu_idle_us(q.step),
         by_step=True,
     ),
     "call_us": Definition(

@@ -2,7 +2,7 @@
 
 import hashlib
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,9 +10,9 @@ from xml.etree.ElementTree import Element
 
 from markdown import Markdown
 
-from build_traces.errors import BuildTracesError, NotRecordedError, PageError
+from build_traces.errors import BuildTracesError, FactError, NotRecordedError, PageError
 from build_traces.facts import Fact
-from build_traces.markdown.html import element
+from build_traces.markdown.html import element, missing
 from build_traces.markdown.page import Page, find_page
 from build_traces.markdown.source import FreshFacts, folder_of, open_facts
 from build_traces.markdown.value import fact_element
@@ -20,12 +20,16 @@ from build_traces.markdown.value import fact_element
 
 @dataclass(frozen=True)
 class Options:
-    """The extension's options."""
+    """The extension's options. `first` is the recording that the pages were written on, `recording` the one shown."""
 
     recording: str
+    first: str
     recordings: Path
     snippets: Path
     docs: Path
+    version: str = ""
+    left_out: frozenset[str] = frozenset()
+    """Pages under `docs` that are not published, as `chapters/traps.md`."""
 
 
 @dataclass(frozen=True)
@@ -108,11 +112,23 @@ class Conversion:
         return fact_element(fact, spec, self._processes(fact))
 
     def fact(self, path: str, spec: str = "") -> Element:
-        """The fact at this path as HTML; on a draft, that it is not recorded yet. Raises FactError."""
+        """The fact at this path as HTML, or what `in_text` puts in its place. Raises FactError."""
+        return self.in_text(lambda: self.value(self.facts.get(path), spec))
+
+    def in_text(self, build: Callable[[], Element]) -> Element:
+        """A value in the text of a page: as built, or why it is not there.
+
+        On a draft it may wait for its stage to be recorded. A page is written on the first recording, so what
+        cannot be built there is a mistake, and raised; what another recording cannot give is a dash.
+        """
         try:
-            return self.value(self.facts.get(path), spec)
+            return build()
         except NotRecordedError as error:
             return self.not_recorded(error, "span")
+        except FactError as error:
+            if self.options.recording == self.options.first:
+                raise
+            return missing(error.message)
 
     def not_recorded(self, error: NotRecordedError, tag: str) -> Element:
         """What stands on a draft where a value will be. Raises the error again on any other page."""

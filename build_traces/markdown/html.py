@@ -92,6 +92,15 @@ def source_link(text: str, source: str) -> Element:
     return element("a", text, href=source) if source.startswith("https://") else element("span", f"{text}: {source}")
 
 
+TAG = re.compile(r'<[A-Za-z][^">]*(?:"[^"]*"[^">]*)*>')
+
+
+def serialized(made: Element) -> str:
+    """An element as HTML; no attribute holds a `<`, since inside `<noscript>` it could begin the end of that."""
+    html = tostring(made, encoding="unicode", method="html")
+    return TAG.sub(lambda tag: "<" + tag[0][1:].replace("<", "&lt;"), html)
+
+
 def seal(built: Element, shell: Element, stash: Callable[[str], str]) -> None:
     """Move what was built into a shell in Markdown's tree: links as elements, the rest as stashed HTML.
 
@@ -127,7 +136,7 @@ class _Sealed:
 
     def add_element(self, child: Element) -> None:
         tail, child.tail = child.tail, None
-        self.pending.append(tostring(child, encoding="unicode", method="html"))
+        self.pending.append(serialized(child))
         child.tail = tail
 
     def flush(self) -> None:
