@@ -55,6 +55,7 @@ def choose_recording(session: nox.Session) -> None:
     if has_gpu():
         session.log("there is a GPU: what is stale on it is recorded now")
         build_traces(session, "record")
+        build_traces(session, "record", "--labs")
         session.env["RECORDING"] = build_traces(session, "this-machine", silent=True).split()[-1]
     else:
         session.log("no GPU here: the site shows the committed recording")
@@ -68,6 +69,7 @@ def docs(session: nox.Session) -> None:
     choose_recording(session)
     python(session, "-m", "mkdocs", "build", "--strict", "--clean", "--site-dir", SITE)
     build_traces(session, "check", SITE)
+    build_traces(session, "plain", SITE)
 
 
 @nox.session
@@ -92,6 +94,20 @@ def verify(session: nox.Session) -> None:
 
 
 @nox.session
+def deploy(session: nox.Session) -> None:
+    """Put the guide as it is committed onto the branch gh-pages: `-- VERSION [latest]`; nothing is pushed."""
+    prepare(session, "deploy")
+    build_traces(session, "deploy", *session.posargs)
+
+
+@nox.session
+def versions(session: nox.Session) -> None:
+    """See or change the versions on the branch gh-pages: `-- list`, `-- remove VERSION`, `-- retitle VERSION TITLE`."""
+    prepare(session, "deploy")
+    build_traces(session, "versions", *session.posargs)
+
+
+@nox.session
 def tests(session: nox.Session) -> None:
     """Run the tests with coverage; needs Chromium, no GPU."""
     prepare(session, "tests")
@@ -105,3 +121,4 @@ def lint(session: nox.Session) -> None:
     session.run("ruff", "check", ".")
     session.run("ruff", "format", "--check", ".")
     session.run("mypy")
+    session.run("actionlint", *map(str, Path(".github/workflows").glob("*.yml")))

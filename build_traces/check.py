@@ -93,8 +93,9 @@ class _Reader(HTMLParser):
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         """Called by HTMLParser."""
         classes = (dict(attrs).get("class") or "").split()
-        if tag == "data" and "fact" in classes and not dict(attrs).get("value"):
-            self.problems.append((self.getpos()[0], f"a fact has no value: {dict(attrs).get('data-fact') or dict(attrs).get('data-expression')}"))
+        if tag == "data" and {"fact", "computed"} & set(classes) and not dict(attrs).get("value"):
+            written = dict(attrs).get("data-fact") or dict(attrs).get("data-expression")
+            self.problems.append((self.getpos()[0], f"a fact has no value: {written}"))
         if tag == "aside":
             self.stamped |= "stamp" in classes
             self.draft |= "draft" in classes

@@ -11,14 +11,19 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextC
 from rich.table import Table
 
 from build_traces import check as site_check
-from build_traces import ladder, local_kernels, record, recording, verify
+from build_traces import labs as lab_recorder
+from build_traces import ladder, links, local_kernels, notebooks, record, recording, verify
+from build_traces.cli_traces import app as traces
 from build_traces.errors import BuildTracesError, RecordingError
 from build_traces.processes import Limits
+from build_traces.publish.commands import app as publishing
 from build_traces.recording import Spread
 
 app = typer.Typer(
     no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False, help=__doc__, rich_markup_mode=None
 )
+app.add_typer(publishing)
+app.add_typer(traces)
 out = Console(highlight=False, soft_wrap=True)
 err = Console(stderr=True, highlight=False, soft_wrap=True)
 
@@ -42,14 +47,20 @@ def _select(loaded: ladder.Ladder, stages: list[str] | None) -> tuple[ladder.Sta
 @app.command("record")
 def record_command(
     stages: Stages = None,
-    everything: Annotated[bool, typer.Option("--all", help="Record fresh stages too, not only stale ones.")] = False,
+    everything: Annotated[bool, typer.Option("--all", help="Record fresh ones too, not only stale ones.")] = False,
     processes: Annotated[int, typer.Option(min=1, help="Fresh processes a stage.")] = 5,
     out_folder: Out = recording.RECORDINGS,
     snippets: Snippets = SNIPPETS,
     time_limit: TimeLimit = 300,
+    labs: Annotated[bool, typer.Option("--labs", help="Run the labs, and none of the stages.")] = False,
 ) -> None:
     """Run stages under the profiler on this machine's GPU and keep what it saw."""
     loaded = ladder.load(snippets)
+    if labs:
+        if stages:
+            raise typer.BadParameter("--labs runs no stage: leave out one of the two", param_hint="--stages")
+        _record_labs(lab_recorder.Request(notebooks.find(), snippets, everything, Limits(time_limit)))
+        return
     request = record.Request(
         ladder=loaded,
         out=out_folder,
@@ -67,6 +78,21 @@ def record_command(
             f"not recorded: {', '.join(e.stage for e in outcome.failed)}",
             hint="the errors above say why; old recordings are as they were",
         )
+
+
+def _record_labs(request: lab_recorder.Request) -> None:
+    outcome = lab_recorder.record(request, lambda line: err.print(line, markup=False))
+    out.print(f"labs: {len(outcome.recorded)} recorded, {len(outcome.failed)} failed")
+    if outcome.failed:
+        hint = "the errors above say why; old notebooks are as they were"
+        raise RecordingError("", f"labs that were not recorded: {len(outcome.failed)}", hint=hint)
+
+
+@app.command("draft-labs")
+def draft_labs_command() -> None:
+    """Write the notebooks of labs that are stale or missing, without outputs, until a GPU has run them."""
+    for lab in notebooks.write_drafts(notebooks.find()):
+        out.print(f"{lab.notebook}: a draft, until python -m build_traces record --labs has run it", markup=False)
 
 
 @app.command("verify")
@@ -111,6 +137,17 @@ def list_command(
         for status in recording.statuses(loaded, folder, machine):
             table.add_row(status.stage.name, status.state.value, status.why)
         out.print(table)
+    _list_labs()
+
+
+def _list_labs() -> None:
+    labs = Table(box=None, pad_edge=False)
+    for column in ("lab", "state", "why"):
+        labs.add_column(column, overflow="fold")
+    for status in map(notebooks.status, notebooks.find()):
+        labs.add_row(str(status.lab.notebook), status.state.value, status.why)
+    if labs.row_count:
+        out.print(labs)
 
 
 def _recordings(out_folder: Path, name: str | None) -> list[Path]:
@@ -140,13 +177,13 @@ def local_kernels_command(
 
 @app.command("check")
 def check_command(site: Annotated[Path, typer.Argument(help="The folder of the built site.")]) -> None:
-    """Search the built site for what was not rendered; exit 1 if anything is found."""
-    problems = site_check.check_site(site)
+    """Search the built site for what was not rendered and for broken links; exit 1 if anything is found."""
+    problems = [*site_check.check_site(site), *links.broken(site)]
     for problem in problems:
         out.print(str(problem), markup=False)
     if problems:
         raise typer.Exit(1)
-    out.print(f"{site}: nothing left unrendered")
+    out.print(f"{site}: nothing left unrendered, no broken link")
     for page in site_check.drafts(site):
         out.print(f"{page}: a draft, which waits for stages to be recorded", markup=False)
 

@@ -67,7 +67,13 @@ def verify(
                 hint="record one: python -m build_traces record",
             )
         committed = open_recording(committed_folder)
-        return {stage.name: compare(_view(committed, stage, ladder), _view(fresh, stage, ladder)) for stage in stages}
+        return {stage.name: _drifts(committed, fresh, stage, ladder) for stage in stages}
+
+
+def _drifts(committed: Recording, fresh: Recording, stage: Stage, ladder: Ladder) -> list[Drift]:
+    if not (committed.folder / stage.name).is_dir():
+        return [Drift("the stage", "", "it runs")]
+    return compare(_view(committed, stage, ladder), _view(fresh, stage, ladder))
 
 
 def _view(recording: Recording, stage: Stage, ladder: Ladder) -> StageView:

@@ -55,6 +55,7 @@ class Finish(Treeprocessor):
         environment = recording.environment
         return element(
             "aside",
+            f"Version {version}. " if (version := self.conversion.options.version) else "",
             f"Measured on {environment.gpu}, torch {environment.torch}, {environment.date}, "
             f"from commit {short_commit(environment.commit)}. ",
             self.conversion.link(recording.folder / ENVIRONMENT_FILE, "Everything about the machine"),

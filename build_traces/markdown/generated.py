@@ -1,13 +1,19 @@
-"""`/// generated | stage`: the code that Inductor wrote for a stage."""
+"""`/// generated | stage`: the code that Inductor wrote for a stage.
 
+With the option `kernel: 3`, the Triton function of the step's third kernel and nothing else.
+"""
+
+import re
+from typing import ClassVar
 from xml.etree.ElementTree import Element
 
 from pygments import lex
 from pygments.lexers import TextLexer, get_lexer_for_filename
 from pygments.token import STANDARD_TYPES
 from pygments.util import ClassNotFound
+from pymdownx.blocks.block import type_integer
 
-from build_traces.errors import RecordingError
+from build_traces.errors import FactError, RecordingError
 from build_traces.markdown.block import TraceBlock, figure_of
 from build_traces.markdown.conversion import Conversion
 from build_traces.markdown.html import append, element
@@ -16,18 +22,38 @@ from build_traces.stage_view import StageView
 
 
 class Generated(TraceBlock):
-    """The kept artefacts of one stage, folded away."""
+    """The kept artefacts of one stage, folded away; or one kernel of them, open."""
 
     NAME = "generated"
+    OPTIONS: ClassVar[dict[str, list[object]]] = {"kernel": [0, type_integer]}
 
     def render(self, conversion: Conversion, stages: tuple[StageView, ...]) -> Element:
         """A `<details>` an artefact."""
         (view,) = stages
+        if number := self.options["kernel"]:
+            return self._one_kernel(view, number)
         files = [
             element("details", element("summary", element("code", name)), highlighted(_read(view, name), name))
             for name in view.record.artefacts
         ]
         return figure_of(self.NAME, view, *(files or [element("p", "Inductor wrote no code for this stage.")]))
+
+    def _one_kernel(self, view: StageView, number: int) -> Element:
+        name = view.nth_kernel(number, None).name
+        for artefact in view.record.artefacts:
+            if code := function(_read(view, artefact), name):
+                where = element("code", f"{view.stage.name}/{artefact}")
+                return figure_of(self.NAME, view, highlighted(code, artefact), caption=("Recorded in ", where))
+        raise FactError(
+            f"the kept code of stage {view.stage.name} holds no Triton function {name}, its kernel {number}",
+            hint=f"its artefacts are {', '.join(view.record.artefacts) or 'none'}",
+        )
+
+
+def function(code: str, name: str) -> str:
+    """The Triton function of that name, from its decorator to its last line; "" if it is not there."""
+    match = re.search(rf"^@triton\.jit\ndef {re.escape(name)}\(.*\n(?:[ \t].*\n|\n)*", code, re.MULTILINE)
+    return match[0].rstrip() + "\n" if match else ""
 
 
 def _read(view: StageView, name: str) -> str:

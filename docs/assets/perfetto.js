@@ -155,7 +155,8 @@ function enhance(link) {
   });
 }
 
-function enhanceAll() {
+/** Every link of this kind that is on the page now; one that is enhanced already stays as it is. */
+export function enhanceAll() {
   for (const link of document.querySelectorAll("a.perfetto")) {
     enhance(/** @type {HTMLAnchorElement} */ (link));
   }

@@ -7,7 +7,7 @@ from axe_playwright_python.sync_playwright import Axe
 from built_site import Site
 from playwright.sync_api import Browser, expect
 
-PAGES = ["", "stages/mlp_eager/", "stages/mlp_compiled/", "reference/facts/", "reference/kernel-names/"]
+PAGES = ["", "stages/mlp_eager/", "stages/mlp_compiled/", "reference/facts/", "reference/kernel-names/", "claims/"]
 PHONE, DESK = 390, 1440
 CASES = [
     *((address, "light", DESK) for address in PAGES),

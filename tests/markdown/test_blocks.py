@@ -23,7 +23,11 @@ def figure(repository, header: str, name: str = "page.md") -> Element:
     return found
 
 
-@pytest.mark.parametrize("name", [n for n, block in BLOCKS.items() if block.ARGUMENT is not False])
+OF_AN_ID = {"claim", "lab", "predict"}
+"""Blocks whose argument is no stage; their tests are in files of their own."""
+
+
+@pytest.mark.parametrize("name", [n for n, b in BLOCKS.items() if b.ARGUMENT is not False and n not in OF_AN_ID])
 def test_every_block_is_a_figure_that_names_itself(repository, name: str) -> None:
     made = figure(repository, f"{name} | mlp_eager")
     assert made.tag == "figure"
@@ -226,6 +230,38 @@ def test_generated_shows_a_file_of_an_unknown_kind_as_text(repository) -> None:
     code = only(figure(repository, "generated | mlp_eager"), "highlight")
     assert "".join(code.itertext()) == "import <x>\n"
     assert not list(code.iter("span"))
+
+
+KERNEL = """x = async_compile.triton('f', '''
+@triton.jit
+def f_longer(a):
+    pass
+
+@triton.jit
+def NAME(a, b):
+    c = a < b
+
+    return c
+from x import y
+''')
+"""
+
+
+def test_generated_shows_the_function_of_one_kernel_and_nothing_else(repository) -> None:
+    name = repository.facts().get("mlp_compiled.kernel.3.name").value
+    path = repository.recording / "mlp_compiled" / "generated.py"
+    path.write_text(KERNEL.replace("NAME", name))
+    made = figure(repository, "generated | mlp_compiled\n    kernel: 3")
+    code = "".join(only(made, "highlight").itertext())
+    assert code == f"@triton.jit\ndef {name}(a, b):\n    c = a < b\n\n    return c\n"
+    assert text(made.find("figcaption")) == "Recorded in mlp_compiled/generated.py"
+    assert not list(made.iter("details"))
+
+
+@pytest.mark.parametrize(("number", "message"), [(1, "holds no Triton function nvjet"), (9, "has kernels 1 to 4")])
+def test_generated_refuses_a_kernel_that_no_code_was_written_for(repository, number: int, message: str) -> None:
+    with pytest.raises(PageError, match=message):
+        figure(repository, f"generated | mlp_compiled\n    kernel: {number}")
 
 
 def test_generated_says_that_there_is_no_code(repository) -> None:

@@ -1,10 +1,13 @@
 """Facts in the text: formats, code that stays code, stamps, and paths that look like formats."""
 
+import json
+import shutil
+
 import pytest
-from html_tree import parse, text
+from html_tree import only, parse, text, with_class
 
 from build_traces.errors import FactError, PageError
-from build_traces.markdown.inline import split
+from build_traces.markdown.inline import is_path, split
 from build_traces.markdown.value import shown
 
 STAMP = "NVIDIA H200 · torch 2.11.0+cu130 · 2026-12-01 · commit 0123456789"
@@ -120,3 +123,137 @@ def test_an_unknown_fact_names_page_line_and_neighbours(repository) -> None:
     assert str(error.value).startswith(
         "docs/a/b.md:4: there is no fact 'mlp_eager.kernel_cuont'\n  next: did you mean mlp_eager.kernel_count"
     )
+
+
+# Expressions. mlp_eager's work takes 242 µs, its five kernels 240; mlp_compiled's 208.
+
+SHARE = "100 * {mlp_eager.kernel.4.us} / {mlp_eager.kernel_us}"
+
+
+def test_an_expression_carries_what_was_written_its_value_and_its_facts(repository) -> None:
+    (made,) = parse(repository.convert(f"It is {{{{ {SHARE} :.0f }}}} %.")).iter("data")
+    assert made.attrib == {
+        "class": "fact",
+        "data-expression": SHARE,
+        "value": str(100 * 40.0 / 240.0),
+        "title": f"mlp_eager.kernel.4.us = 40.0 µs, mlp_eager.kernel_us = 240 µs · {STAMP}",
+    }
+    assert text(made) == "17"
+
+
+def test_an_expression_without_facts_is_no_fact(repository) -> None:
+    (made,) = parse(repository.convert("{{ 2 * 8192 * 3072 / 1e6 :.1f }} MB")).iter("data")
+    assert (made.get("class"), made.get("value"), text(made)) == ("computed", "50.331648", "50.3")
+    assert made.get("title") == "= 2 * 8192 * 3072 / 1e6"
+
+
+@pytest.mark.parametrize(
+    ("written", "seen"),
+    [
+        ("{{{mlp_eager.gpu_us}-{mlp_compiled.gpu_us}}}", "34.0"),
+        ("{{ {mlp_eager.gpu_us} :.1f }}", "242.0"),
+        ("{{ {mlp_eager.kernel_count} + 20000 }}", "20,005"),
+        ("{{ {mlp_eager.op_count.aten::mm} * 2 }}", "6"),
+        ("{{ {mlp_eager.op_count.aten::mm} * 2 :03d }}", "006"),
+        ("{{ ({mlp_eager.gpu_us} - 2) / {mlp_compiled.kernel_us} :.2%}}", "116.50%"),
+        ("{{ 'slower' if {mlp_eager.gpu_us} > {mlp_compiled.gpu_us} else 'faster' }}", "slower"),
+        ("{{ round({mlp_eager.gpu_us}) :>5 }}", "  242"),
+        ("{{ (3 + 4) * 2 }}", "14"),
+        ("{{ min(3, {mlp_eager.kernel_count}) }}", "3"),
+        ("{{ {mlp_compiled.op_count.Torch-Compiled Region: 1/0} + 1 }}", "2"),
+        ("{{ {mlp_eager.gpu_us} * 2\n  - 1 :.0f }}", "483"),
+        ("{{\n{mlp_eager.gpu_us} / 2 :.0f\n}}", "121"),
+        ("*{{ {mlp_eager.memset_count} * 2 * 3 }}*", "12"),
+        ("{{ {mlp_eager.memset_count} < 3 and 'few' }}", "few"),
+    ],
+)
+def test_an_expression_is_written_as_asked(repository, written: str, seen: str) -> None:
+    (made,) = parse(repository.convert(f"x {written} y")).iter("data")
+    assert "".join(made.itertext()) == seen
+
+
+@pytest.mark.parametrize(
+    ("written", "path"),
+    [
+        ("mlp_eager.kernel_count", True),
+        ("gpu_us", True),
+        ("mlp_compiled.op_count.Torch-Compiled Region: 1/0", True),
+        ("a.kernel_count.at::native::vectorized_elementwise_kernel<4, x>", True),
+        ("a.op_count.aten::mm + 1", False),
+        ("a.gpu_us * b.gpu_us", False),
+        ("a.gpu_us > b.gpu_us", False),
+        ("{a.gpu_us}", False),
+        ("2 * 8192", False),
+        ("round(2.5)", False),
+        ("-1", False),
+        ("'a'", False),
+    ],
+)
+def test_what_does_not_name_one_fact_is_an_expression(written: str, path: bool) -> None:
+    assert is_path(written) is path
+
+
+@pytest.mark.parametrize(
+    ("written", "message", "hint"),
+    [
+        ("{{ 2 * mlp_eager.gpu_us }}", "a path stands without braces", "write {mlp_eager.gpu_us}, in braces"),
+        ("{{ mlp_eager.op_count.aten::mm + 1 }}", "this is no expression", "write {mlp_eager.op_count.aten::mm}, in"),
+        ("{{ {mlp_eager.gpu_uss} / 2 }}", "there is no fact 'mlp_eager.gpu_uss'", "did you mean mlp_eager.gpu_us"),
+        ("{{ {mlp_eager.gpu_us} / 0 }}", "it divides by zero", "zero first"),
+        ("{{ {mlp_eager.gpu_us} > 1 }}", "it comes to True, which is nothing to read", '"yes" if'),
+        ("{{ {recording.gpu} * 2 :.1f }}", "cannot be written in the format '.1f'", "Python format"),
+        ("{{ {mlp_eager.gpu_us}\n  / 0 }}", "it divides by zero", "zero first"),
+    ],
+)
+def test_a_wrong_expression_is_refused_by_line(repository, written: str, message: str, hint: str) -> None:
+    with pytest.raises(PageError) as error:
+        repository.page(f"One.\n\nTwo `{{{{ {{a.b}} }}}}`\nand {written}.\n", "a/b.md")
+    assert error.value.where == "docs/a/b.md:4"
+    assert message in error.value.message and hint in error.value.hint
+
+
+@pytest.mark.parametrize("code", ["`{{ {a.b} / 2 }}`", "```\n{{ {a.b} / 2 }}\n```", "    {{ 2 * 3 }}"])
+def test_an_expression_in_code_is_left_alone(repository, code: str) -> None:
+    root = parse(repository.convert(code))
+    assert not list(root.iter("data")) and "{{" in text(root)
+
+
+def test_an_expression_over_a_stage_that_is_not_recorded_says_so_on_a_draft(repository) -> None:
+    shutil.rmtree(repository.recording / "mlp_cudagraph")
+    page = "# Title\n\nIt is {{ {mlp_eager.gpu_us} / {mlp_cudagraph.gpu_us} :.2f }}.\n"
+    with pytest.raises(PageError, match="stage mlp_cudagraph: its recording is missing"):
+        repository.page(page)
+    repository.write_page("page.md", f"---\ndraft: true\n---\n{page}")
+    root = parse(repository.convert(page))
+    assert text(only(root, "unrecorded")) == "not recorded yet"
+    assert "mlp_cudagraph" in text(only(root, "draft"))
+
+
+# Another recording than the one that pages are written on
+
+
+def other_recording(repository, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A second recording, without a fact that the first one has: Nsight Compute was not there."""
+    name = "other-gpu_torch-2.11.0"
+    shutil.copytree(repository.recording, repository.recording.parent / name)
+    stage = repository.recording.parent / name / "mlp_eager" / "stage.json"
+    record = json.loads(stage.read_text())
+    stage.write_text(json.dumps({**record, "hbm": None, "hbm_missing": "ncu is not there"}))
+    monkeypatch.setenv("RECORDING", name)
+
+
+@pytest.mark.parametrize("written", ["mlp_eager.hbm_mb", "{mlp_eager.hbm_mb} / 2 :.1f"])
+def test_what_another_recording_cannot_give_is_a_dash_that_says_why(
+    repository, monkeypatch: pytest.MonkeyPatch, written: str
+) -> None:
+    text = f"It moves {{{{ {written} }}}} MB.\n"
+    assert with_class(parse(repository.page(text)), "missing") == []
+    other_recording(repository, monkeypatch)
+    (dash,) = with_class(parse(repository.page(text)), "missing")
+    assert (dash.tag, dash.text) == ("span", "–")
+    assert "ncu is not there" in (dash.get("title") or "")
+
+
+def test_what_the_first_recording_cannot_give_is_refused(repository) -> None:
+    with pytest.raises(PageError, match="were not measured"):
+        repository.page("It moves {{ mlp_compiled.hbm_mb }} MB.\n")

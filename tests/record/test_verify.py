@@ -1,5 +1,6 @@
 """verify finds what changed since a recording, and nothing where nothing did."""
 
+import shutil
 from pathlib import Path
 
 import msgspec
@@ -29,6 +30,13 @@ def run(bench: Bench, ladder: Ladder) -> dict[str, list[verify.Drift]]:
 
 def test_nothing_changed_is_no_drift(bench: Bench, recorded: Ladder) -> None:
     assert run(bench, recorded) == {"good": [], "other": []}
+
+
+def test_a_stage_that_was_never_recorded_is_a_drift_of_its_own(bench: Bench, recorded: Ladder) -> None:
+    shutil.rmtree(bench.folder / "other")
+    drifts = run(bench, recorded)
+    assert drifts["good"] == []
+    assert [str(drift) for drift in drifts["other"]] == ["the stage: recorded none, now it runs"]
 
 
 def test_another_kernel_is_a_drift_that_names_both(

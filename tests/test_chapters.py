@@ -1,0 +1,101 @@
+"""Every chapter keeps the promises that the guide makes of a chapter, read from its source."""
+
+import re
+from pathlib import Path
+
+import pytest
+from mkdocs.utils.yaml import yaml_load
+
+from build_traces.markdown.preflight import outside_code
+
+DOCS = Path("docs")
+CHAPTERS = sorted((DOCS / "chapters").glob("*.md"))
+MOST_WORDS = 1200
+BLOCK = re.compile(r"^/{3,} *(?P<name>[\w-]*)")
+BOLD = r"(?:(?!\n\n|\*\*).)"
+QUESTION = re.compile(rf"\*\*{BOLD}*\?{BOLD}*\*\*|^/{{3,}} *predict\b", re.DOTALL | re.MULTILINE)
+FIGURES = {"kernels", "ops", "profile", "timeline", "generated"}
+
+
+def order() -> list[str]:
+    """The chapters as the navigation lists them."""
+    with Path("mkdocs.yml").open(encoding="utf-8") as file:
+        nav = yaml_load(file)["nav"]
+    return next(entry["Chapters"] for entry in nav if "Chapters" in entry)
+
+
+def prose(path: Path) -> list[str]:
+    """Lines outside fences, comments, front matter and the options of blocks."""
+    text = re.sub(r"\A---\n.*?\n---\n", "", path.read_text(encoding="utf-8"), flags=re.DOTALL)
+    return [line for _, line in outside_code(text.splitlines())]
+
+
+def test_the_navigation_lists_every_chapter_once_in_order() -> None:
+    listed = order()
+    assert sorted(listed) == [path.relative_to(DOCS).as_posix() for path in CHAPTERS]
+    assert [Path(name).stem for name in listed] == [
+        "read-a-trace",
+        "nn-linear",
+        "compile-one-linear",
+        "three-linears-and-a-gate",
+        "compile-the-mlp",
+        "a-kernel-someone-else-tuned",
+        "traps",
+        "choose",
+    ]
+
+
+@pytest.mark.parametrize("path", CHAPTERS, ids=lambda path: path.stem)
+def test_a_chapter_is_short_enough_to_be_read_in_one_sitting(path: Path) -> None:
+    words = [
+        word
+        for line in prose(path)
+        if not BLOCK.match(line) and not line.startswith("    ")
+        for word in re.sub(r"\{\{.*?\}\}", "x", re.sub(r"\]\([^)]*\)", "]", line)).split()
+        if re.search(r"\w", word)
+    ]
+    assert 400 < len(words) <= MOST_WORDS
+
+
+@pytest.mark.parametrize("path", CHAPTERS, ids=lambda path: path.stem)
+def test_a_chapter_asks_before_it_answers(path: Path) -> None:
+    """Four questions or more, in bold or as an exercise; where a section asks, it asks above what the profiler saw."""
+    sections = "\n".join(prose(path)).split("\n## ")[1:]
+    questions = [[match.start() for match in QUESTION.finditer(section)] for section in sections]
+    assert sum(map(len, questions)) >= 4
+    for section, asked in zip(sections, questions, strict=True):
+        figure = re.search(r"^/{3,} *(kernels|ops|profile|timeline|claim)\b", section, re.MULTILINE)
+        assert not asked or figure is None or asked[0] < figure.start(), section[:60]
+
+
+@pytest.mark.parametrize("path", CHAPTERS, ids=lambda path: path.stem)
+def test_a_chapter_ends_with_the_ladder_so_far_and_a_word_on_it(path: Path) -> None:
+    number = order().index(path.relative_to(DOCS).as_posix()) + 1
+    last = path.read_text(encoding="utf-8").rpartition("\n## ")[2]
+    assert last.startswith("The ladder so far\n")
+    assert f"/// ladder\n    chapter: {number}\n///\n" in last
+    behind = last.partition("\n///\n")[2].strip()
+    assert len(behind.split()) >= 8, "say one thing to see in the table"
+
+
+@pytest.mark.parametrize("path", CHAPTERS, ids=lambda path: path.stem)
+def test_every_figure_is_followed_by_what_to_see_in_it(path: Path) -> None:
+    """Not by a heading, and not by the end; a claim may stand between."""
+    lines = [line for line in prose(path) if line.strip()]
+    for at, line in enumerate(lines):
+        block = BLOCK.match(line)
+        if block and block["name"] in FIGURES:
+            end = next(n for n in range(at + 1, len(lines)) if re.fullmatch(r"/{3,} *", lines[n]))
+            assert end + 1 < len(lines), f"{line} ends the chapter"
+            assert not lines[end + 1].startswith("#"), f"nothing is said behind {line}"
+
+
+@pytest.mark.parametrize("path", CHAPTERS, ids=lambda path: path.stem)
+def test_no_fact_stands_in_a_code_span_where_it_would_stay_as_written(path: Path) -> None:
+    text = re.sub(r"^(```|~~~).*?^\1", "", path.read_text(encoding="utf-8"), flags=re.DOTALL | re.MULTILINE)
+    assert not re.findall(r"`[^`\n]*\{\{[^`\n]*`", text)
+
+
+@pytest.mark.parametrize("path", CHAPTERS, ids=lambda path: path.stem)
+def test_a_chapter_has_four_exercises_or_more(path: Path) -> None:
+    assert sum(line.startswith("/// predict ") for line in prose(path)) >= 4
