@@ -10,6 +10,7 @@ import nox
 
 ROOT = Path(__file__).parent
 SITE = "site"
+BUILDS = ".builds"
 
 nox.options.sessions = ["docs", "tests", "lint"]
 nox.options.error_on_missing_interpreters = True
@@ -73,10 +74,22 @@ def docs(session: nox.Session) -> None:
 
 
 @nox.session
+def builders(session: nox.Session) -> None:
+    """Build the site with MkDocs and with Zensical, which is to follow it, and compare the pages."""
+    prepare(session, "builders")
+    sites = {builder: f"{BUILDS}/{builder}" for builder in ("mkdocs", "zensical")}
+    for builder, site in sites.items():
+        session.env["SITE_DIR"] = site  # Zensical has no option for it, and wants it below the project's root
+        python(session, "-m", builder, "build", "--strict", "--clean")
+    build_traces(session, "compare-builds", *sites.values())
+
+
+@nox.session
 def serve(session: nox.Session) -> None:
-    """Show the site on a local port and rebuild it at every save."""
+    """Show the site on a local port and build the page that was saved anew; `-- --clean` builds all of them."""
     prepare(session, "site")
-    python(session, "-m", "mkdocs", "serve", "--livereload", *session.posargs)
+    # A build of one page counts as a warning, which strict builds end with.
+    python(session, "-m", "mkdocs", "serve", "--livereload", "--dirty", "--no-strict", *session.posargs)
 
 
 @nox.session
@@ -111,7 +124,23 @@ def versions(session: nox.Session) -> None:
 def tests(session: nox.Session) -> None:
     """Run the tests with coverage; needs Chromium, no GPU."""
     prepare(session, "tests")
-    python(session, "-m", "pytest", "--cov=build_traces", "--cov-report=term-missing:skip-covered", *session.posargs)
+    parallel = ["-n", "auto", "--dist", "loadfile"]  # a file's tests share the site they are run on
+    coverage = ["--cov=build_traces", "--cov-report=term-missing:skip-covered"]
+    python(session, "-m", "pytest", *parallel, *coverage, *session.posargs)
+
+
+@nox.session
+def benchmarks(session: nox.Session) -> None:
+    """Print how fast `inspect` is, beside json.load and HolisticTraceAnalysis; options go behind `--`."""
+    prepare(session, "benchmarks")
+    python(session, "-m", "benchmarks.measure", *session.posargs)
+
+
+@nox.session
+def fuzz(session: nox.Session) -> None:
+    """Fuzz the readers of traces and exports: `-- --minutes 60`."""
+    prepare(session, "fuzz")
+    python(session, "tests/fuzz/run.py", "--atheris", *session.posargs)
 
 
 @nox.session

@@ -12,7 +12,7 @@ from rich.table import Table
 
 from build_traces import check as site_check
 from build_traces import labs as lab_recorder
-from build_traces import ladder, links, local_kernels, notebooks, record, recording, verify
+from build_traces import ladder, links, local_kernels, notebooks, record, recording, two_builds, verify
 from build_traces.cli_traces import app as traces
 from build_traces.errors import BuildTracesError, RecordingError
 from build_traces.processes import Limits
@@ -186,6 +186,25 @@ def check_command(site: Annotated[Path, typer.Argument(help="The folder of the b
     out.print(f"{site}: nothing left unrendered, no broken link")
     for page in site_check.drafts(site):
         out.print(f"{page}: a draft, which waits for stages to be recorded", markup=False)
+
+
+@app.command("compare-builds")
+def compare_builds_command(
+    site: Annotated[Path, typer.Argument(help="The folder of the built site.")],
+    other: Annotated[Path, typer.Argument(help="The same site, built by another builder.")],
+) -> None:
+    """Compare the pages of two builds: facts, verdicts, text; exit 1 if one says anything else. Links are listed."""
+    compared = two_builds.compare(site, other)
+    for difference in compared.listed:
+        out.print(f"differs: {difference}", markup=False)
+    for difference in compared.wrong:
+        out.print(f"WRONG {difference}", markup=False)
+    out.print(
+        f"{compared.pages} pages with {compared.facts} facts and {compared.verdicts} verdicts: "
+        f"{len(compared.wrong)} wrong, {len(compared.listed)} listed"
+    )
+    if compared.wrong:
+        raise typer.Exit(1)
 
 
 class _Bar:

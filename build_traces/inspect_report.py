@@ -21,6 +21,7 @@ from build_traces.inspection import (
 from build_traces.terminal import NUMBER, Column, clean, plural, section, shown_us, table
 
 MOST_STEPS = 12
+MOST_GPUS = 16
 MOST_KINDS = 3
 MOST_ROWS = 25
 MOST_OTHERS = 10
@@ -79,13 +80,16 @@ def _about(inspection: Inspection) -> Iterator[RenderableType]:
     said = ", ".join(plural(count, word) for word, count in counts.items() if count)
     yield Text(clean(about.source, 400), style="bold")
     yield Text(f"{plural(about.events, 'event')}: {said or 'none that is read'}; {plural(about.threads, 'CPU thread')}")
-    yield from (Text(_gpu(gpu)) for gpu in about.gpus)
+    yield from (Text(_gpu(gpu)) for gpu in about.gpus[:MOST_GPUS])
+    if len(about.gpus) > MOST_GPUS:
+        yield Text(f"… and {len(about.gpus) - MOST_GPUS:,} more GPUs; --json has them all")
     if facts := "; ".join(_facts(about)):
         yield Text(facts)
     if not about.kernels + about.memsets + about.memcpys:
         yield Text("nothing ran on a GPU in this trace")
     if about.negative_durations:
-        yield Text(f"{plural(about.negative_durations, 'event')} ended before the begin, and count as no time")
+        verb = "counts" if about.negative_durations == 1 else "count"
+        yield Text(f"{plural(about.negative_durations, 'event')} ended before the begin, and {verb} as no time")
     if inspection.whole_file:
         yield Text("there is no ProfilerStep in this file: the whole of it counts as one step")
 
@@ -135,7 +139,7 @@ def _step(step: StepSays, inspection: Inspection, several: bool) -> Iterator[lis
     launched = _launched(inspection.kinds[step.kind])
     if not step.gpus:
         yield [*first, "", "", launched]
-    for gpu in step.gpus:
+    for gpu in step.gpus[:MOST_GPUS]:
         which = [str(gpu.device)] if several else []
         yield [*first, *which, shown_us(gpu.busy_us), f"{gpu.idle_percent:.1f}", launched]
         first, launched = ["", "", ""], ""

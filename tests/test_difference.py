@@ -110,6 +110,13 @@ def test_the_kind_of_step_that_runs_most_often_is_compared(tmp_path: Path) -> No
     assert [row.change for row in only.work] == ["same"]
 
 
+def test_a_trace_without_steps_is_compared_as_a_whole(tmp_path: Path) -> None:
+    rows = [launch(1, 0, 1), kernel("k", 1, 10, 5)]
+    found = compared(tmp_path, rows, [step(1, 0, 20), *rows])
+    assert found.steps[0].a == "the whole file"
+    assert [(field.what, field.a, field.b) for field in found.fields] == [("steps", "none", "1")]
+
+
 def test_what_the_files_say_of_the_machines_is_compared(tmp_path: Path) -> None:
     for name, gpu in (("a", "X"), ("b", "Y")):
         gpus = [{"id": 0, "name": gpu}]
@@ -196,4 +203,4 @@ def test_the_json_is_ascii_and_holds_everything(tmp_path: Path) -> None:
     text = ascii_json(found)
     assert text.isascii()
     assert "\x1b" not in text
-    assert json.loads(text) == msgspec.to_builtins(found)
+    assert msgspec.json.decode(text, type=Difference) == found

@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from build_traces import export, export_format, imported, recording
+from build_traces import export, imported
 from build_traces.errors import BuildTracesError, FactError, NotRecordedError, RecordingError
 from build_traces.facts import KERNEL_FIELDS, RECORDING_FACTS, STAGE_FACTS, Facts
 from build_traces.imported import DamageError, ImportedRecording
@@ -114,14 +114,14 @@ def test_an_export_says_what_it_leaves_out_and_why(repository) -> None:
     assert made.left_out["mlp_compiled"].startswith("stale: ")
     assert made.left_out["mlp_cudagraph"] == "missing: not recorded yet"
     back, _ = imported.parse(export.encode(made))
-    with pytest.raises(NotRecordedError, match="not in the export.*not recorded yet"):
+    with pytest.raises(NotRecordedError, match=r"not in the export.*not recorded yet"):
         back.stage("mlp_cudagraph")
 
 
 def test_a_recording_with_no_fresh_stage_cannot_be_exported(repository) -> None:
     shared = repository.root / "snippets" / "shared.py"
     shared.write_text("SIZE = 4096\n")
-    with pytest.raises(RecordingError, match="no stage of .* is fresh"):
+    with pytest.raises(RecordingError, match=r"no stage of .* is fresh"):
         export.export(open_recording(repository.recording), load(repository.root / "snippets"))
 
 
@@ -257,9 +257,3 @@ def test_an_export_cut_anywhere_is_refused(exported: Json) -> None:
     for at in range(0, len(raw), len(raw) // 97):
         with pytest.raises(DamageError):
             imported.parse(raw[:at])
-
-
-def test_the_format_says_what_is_in_it() -> None:
-    assert export_format.__doc__
-    assert export_format.SCHEMA == 1
-    assert recording.PROTOCOL == export_format.Export.__struct_defaults__[2]

@@ -64,9 +64,8 @@ MAX_STEPS_OF_GPUS = 4_000_000
 
 def inspect(path: Path, max_bytes: int = MAX_BYTES, progress: Progress | None = None) -> Inspection:
     """Read a trace file and say what is in it. Raises TraceError."""
-    with without_gc():
-        events, ties = read_ties(path, max_bytes, progress)
-        return say(events, ties, path.name)
+    with without_gc():  # what is read is gone before it ends
+        return say(*read_ties(path, max_bytes, progress), path.name)
 
 
 def say(events: Events, ties: Ties, source: str) -> Inspection:
@@ -104,15 +103,17 @@ def _no_negative_durations(ties: Ties) -> int:
 
 
 def _about(events: Events, ties: Ties, source: str, negative: int) -> About:
+    kinds = Counter(event.cat for event in ties.work)
+    annotations = events.annotations - len(ties.steps)
     return About(
         source=source,
         events=events.total,
-        ops=events.categories["cpu_op"],
-        annotations=events.categories["user_annotation"] - len(ties.steps),
+        ops=len(ties.ops) - annotations,
+        annotations=annotations,
         calls=len(ties.calls),
-        kernels=events.categories["kernel"],
-        memsets=events.categories["gpu_memset"],
-        memcpys=events.categories["gpu_memcpy"],
+        kernels=kinds["kernel"],
+        memsets=kinds["gpu_memset"],
+        memcpys=kinds["gpu_memcpy"],
         threads=len(ties.threads),
         gpus=_gpus(events, ties),
         versions=events.versions,

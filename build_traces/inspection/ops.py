@@ -69,7 +69,8 @@ def _waits(seen: Seen) -> Iterator[tuple[int, Event]]:
     launches or waits is one that waits ("…Synchronize"), in the same op, and that ends no earlier.
     """
     ties = seen.ties
-    copy_of = {call: at for at, call in enumerate(ties.work_call) if ties.work[at].cat == "gpu_memcpy"}
+    both = enumerate(zip(ties.work, ties.work_call, strict=True))
+    copy_of = {call: at for at, (event, call) in both if event.cat == "gpu_memcpy"}
     copy_of.pop(NONE, None)
     if not copy_of:
         return

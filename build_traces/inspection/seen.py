@@ -4,6 +4,7 @@ import math
 import statistics
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from itertools import compress
 
 from build_traces.inspection.values import Spread
 from build_traces.kernel_names import decode
@@ -18,8 +19,8 @@ MAX_NAME = 16_384
 class Seen:
     """The ties by step: for each op, call and piece of GPU work the position in `windows`, or NONE.
 
-    `work_of` holds the positions of the work of each GPU. `started` counts what each call started, `launched` what
-    was started inside each op, at any depth.
+    `work_of` holds the positions of the work of each GPU. `started` counts what each call started;
+    `launched` says of each op whether anything was started inside, at any depth.
     """
 
     ties: Ties
@@ -30,7 +31,7 @@ class Seen:
     call_step: Sequence[int]
     work_step: Sequence[int]
     started: Sequence[int]
-    launched: Sequence[int]
+    launched: bytearray
     op_around: dict[int, int] = field(default_factory=dict)
     """Of annotations asked for, the position of the innermost op around."""
 
@@ -74,12 +75,12 @@ def look(ties: Ties) -> Seen:
     for call in ties.work_call:
         started[call] += 1
     started.pop()
-    launched = [0] * (len(ties.ops) + 1)
-    for op, count in zip(ties.call_op, started, strict=True):
-        launched[op] += count
-    for position in range(len(ties.ops) - 1, -1, -1):  # an op stands behind the op around it
-        launched[ties.op_parent[position]] += launched[position]
-    launched.pop()
+    launched = bytearray(len(ties.ops))
+    for around in compress(ties.call_op, started):
+        op = around
+        while op != NONE and not launched[op]:
+            launched[op] = True
+            op = ties.op_parent[op]
     if whole_file:
         windows: Sequence[Step] = [_whole(ties)]
         op_step, call_step, work_step = ([0] * len(events) for events in (ties.ops, ties.calls, ties.work))

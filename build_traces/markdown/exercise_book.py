@@ -12,7 +12,7 @@ from build_traces.exercises import Exercise, Exercises
 from build_traces.facts import Facts
 from build_traces.markdown.conversion import Conversion, Options
 from build_traces.markdown.page import Page
-from build_traces.markdown.source import Fingerprint, fingerprint
+from build_traces.markdown.source import load_entries
 
 BLOCK = "predict"
 """The name of the block that shows an exercise."""
@@ -25,15 +25,11 @@ class ExerciseBook:
         self.options = options
         self.folder = folder
         self.first = first
-        self._read: tuple[Fingerprint, Exercises] | None = None
 
     @property
     def exercises(self) -> Exercises:
         """Raises EntryError."""
-        now = fingerprint(sorted(self.folder.glob("*.toml")))
-        if self._read is None or self._read[0] != now:
-            self._read = (now, exercises.load(self.folder, self.options.docs))
-        return self._read[1]
+        return load_entries(exercises.load, self.folder, self.options.docs)
 
     def must_answer(self, facts: Facts) -> bool:
         """Whether an exercise without an answer ends the build; one of another GPU may lack a kernel or a counter."""

@@ -12,7 +12,7 @@ from build_traces.claims import Claim, Claims, Judgement, Verdict, judge
 from build_traces.errors import BuildTracesError, FactError
 from build_traces.facts import Facts
 from build_traces.markdown.conversion import Conversion, Options
-from build_traces.markdown.source import Fingerprint, fingerprint, folder_of, open_facts
+from build_traces.markdown.source import folder_of, load_entries, open_facts
 from build_traces.markdown.value import shown
 from build_traces.recording import ENVIRONMENT_FILE
 
@@ -38,15 +38,11 @@ class ClaimBook:
         self.options = options
         self.folder = folder
         self.first = first
-        self._read: tuple[Fingerprint, Claims] | None = None
 
     @property
     def claims(self) -> Claims:
         """Raises EntryError."""
-        now = fingerprint(sorted(self.folder.glob("*.toml")))
-        if self._read is None or self._read[0] != now:
-            self._read = (now, claims.load(self.folder, self.options.docs))
-        return self._read[1]
+        return load_entries(claims.load, self.folder, self.options.docs)
 
     def first_facts(self) -> Facts:
         """Raises RecordingError and LadderError."""

@@ -1,8 +1,9 @@
 """The recording that pages are rendered from: opened once, each stage read once, stale stages refused."""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any, TypeVar
 
 from build_traces import ladder, recording
 from build_traces.errors import NotRecordedError, RecordingError
@@ -19,6 +20,7 @@ from build_traces.recording import (
 from build_traces.stage_view import StageView
 
 Fingerprint = tuple[tuple[str, int, int], ...]
+Entries = TypeVar("Entries")
 
 
 @dataclass(frozen=True)
@@ -92,6 +94,22 @@ def open_facts(folder: Path, snippets: Path) -> FreshFacts:
     facts = _opened[key][1]
     facts.begin()
     return facts
+
+
+_loaded: dict[tuple[Any, Path, Path], tuple[Fingerprint, Any]] = {}
+
+
+def load_entries(load: Callable[[Path, Path], Entries], folder: Path, docs: Path) -> Entries:
+    """What `load` makes of a folder's TOML files, the one made before if they are the same.
+
+    Builders make an extension for each page: what it kept for itself would be read once a page. Raises as `load` does.
+    """
+    key = (load, folder.resolve(), docs.resolve())
+    now = fingerprint(sorted(folder.glob("*.toml")))
+    if key not in _loaded or _loaded[key][0] != now:
+        _loaded[key] = (now, load(folder, docs))
+    loaded: Entries = _loaded[key][1]
+    return loaded
 
 
 def folder_of(name: str, recordings: Path) -> Path:

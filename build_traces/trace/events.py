@@ -8,7 +8,6 @@ valid JSON) is read the slow way, and only that piece.
 import math
 import re
 import sys
-from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import reduce
@@ -143,12 +142,11 @@ class _Head(msgspec.Struct):
 class Events:
     """The events of one file by what they are, in the order of the file, and what stands beside them.
 
-    `total` counts all of them, `categories` those that have a duration; `shortest_us` is at most 0, `longest_us` at
-    least.
+    `total` counts all of them, `annotations` those among `ops`; `shortest_us` is at most 0, `longest_us` at least.
     """
 
     total: int = 0
-    categories: Counter[str] = field(default_factory=Counter)
+    annotations: int = 0
     ops: list[Event] = field(default_factory=list)
     calls: list[Event] = field(default_factory=list)
     work: list[Event] = field(default_factory=list)
@@ -184,7 +182,7 @@ def _sort_in(events: list[Event], found: Events) -> None:
         event.name = sys.intern(event.name)  # many events, some names
     categories = [event.cat for event in events]
     durations = [event.dur for event in events]
-    found.categories.update(categories)
+    found.annotations += categories.count("user_annotation")
     least, most = min(durations, default=0.0), max(durations, default=0.0)
     found.shortest_us, found.longest_us = min(found.shortest_us, least), max(found.longest_us, most)
     found.ops += compress(events, map(OP_KINDS.__contains__, categories))

@@ -40,11 +40,9 @@ def blocks(path: Path, max_bytes: int = MAX_BYTES, progress: Progress | None = N
                     block = _without_mark(block, path)
                 read += len(block)
                 if read > max_bytes:
-                    raise TraceError(
-                        path,
-                        f"it unpacks to more than {max_bytes / 1e9:.1f} GB" if packed else _too_large(max_bytes),
-                        hint="profile fewer steps, or allow more with --max-gb",
-                    )
+                    what = "it unpacks to more than" if packed else "it is larger than"
+                    hint = "profile fewer steps, or allow more with --max-gb"
+                    raise TraceError(path, f"{what} {max_bytes / 1e9:.3g} GB", hint=hint)
                 if progress is not None:
                     progress(file.tell())
                 yield block
@@ -58,10 +56,6 @@ def blocks(path: Path, max_bytes: int = MAX_BYTES, progress: Progress | None = N
         raise TraceError(
             path, f"cannot be read: {error.strerror}", hint="give the path of a trace, .json or .json.gz"
         ) from error
-
-
-def _too_large(max_bytes: int) -> str:
-    return f"it is larger than {max_bytes / 1e9:.1f} GB"
 
 
 def _without_mark(block: bytes, path: Path) -> bytes:

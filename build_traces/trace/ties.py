@@ -7,9 +7,9 @@ where the launch is not in the file, the work has none, whatever ran at that tim
 import math
 from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
-from dataclasses import dataclass
-from itertools import pairwise
-from operator import attrgetter
+from dataclasses import dataclass, field
+from itertools import compress
+from operator import attrgetter, eq
 
 from build_traces.trace.events import Event, Events, not_a_trace
 from build_traces.trace.values import CALL_APIS, NONE, STEP_NAME, Step
@@ -49,25 +49,25 @@ def tie(events: Events, source: str) -> Ties:
     marks.sort(key=_ts)
     steps = [Step(numbers[event.name], event.ts, event.dur) for event in marks]
     on_cpu = [event for event in events.ops if event.name not in numbers] + events.calls
-    _order(on_cpu)
-    threads, ops, op_parent, calls, call_op = _nest(on_cpu)
+    starts = _order(on_cpu)
+    nested = _nest(on_cpu, starts, _steps_of(starts, steps))
     work = sorted(events.work, key=_ts)
     ends = [abs(event.ts) for listed in (marks, on_cpu, work) for event in (*listed[:1], *listed[-1:])]
     if max(ends, default=0.0) >= MAX_US or max(events.longest_us, -events.shortest_us) >= MAX_US:
         _check_times(events, source)
-    ids = [call.args.correlation for call in calls]
+    ids = [call.args.correlation for call in nested.calls]
     launch_of = dict(zip(ids, range(len(ids)), strict=True))
     launch_of[NONE] = NONE
     return Ties(
-        threads=threads,
+        threads={thread: number for number, thread in enumerate(nested.threads)},
         shortest_us=events.shortest_us,
         steps=steps,
-        ops=ops,
-        op_parent=op_parent,
-        op_step=_steps_of(ops, steps),
-        calls=calls,
-        call_op=call_op,
-        call_step=_steps_of(calls, steps),
+        ops=nested.ops,
+        op_parent=nested.op_parent,
+        op_step=nested.op_step,
+        calls=nested.calls,
+        call_op=nested.call_op,
+        call_step=nested.call_step,
         work=work,
         work_call=[launch_of.get(event.args.correlation, NONE) for event in work],
     )
@@ -88,51 +88,24 @@ def _step_numbers(ops: list[Event]) -> dict[str, int]:
     return {name: int(match[1]) for name in {op.name for op in ops} if (match := STEP_NAME.fullmatch(name))}
 
 
-def _order(on_cpu: list[Event]) -> None:
-    """By start. Equal starts: an op encloses a call, the longer op the shorter; else the outer was written first."""
+def _order(on_cpu: list[Event]) -> list[float]:
+    """By start. Equal starts: an op encloses a call, the longer op the shorter; else the outer was written first.
+
+    Returns the starts in that order.
+    """
     on_cpu.sort(key=_ts)
     starts = [event.ts for event in on_cpu]
     done = 0
-    for at in [at for at, (start, following) in enumerate(pairwise(starts)) if start == following]:
+    for at in [*compress(range(len(starts)), map(eq, starts, starts[1:]))]:
         if at >= done:
             done = bisect_right(starts, starts[at], lo=at)
             on_cpu[at:done] = sorted(on_cpu[at:done], key=lambda e: (e.cat in CALL_APIS, -e.dur))
+    return starts
 
 
-def _nest(on_cpu: list[Event]) -> tuple[dict[Thread, int], list[Event], list[int], list[Event], list[int]]:
-    """The threads; ops, then calls, each with the position of the innermost op around its start."""
-    ops: list[Event] = []
-    op_parent: list[int] = []
-    calls: list[Event] = []
-    call_op: list[int] = []
-    threads: dict[Thread, list[tuple[float, float, int]]] = {}  # of each, the open ops: end, start, position
-    outside = (math.inf, -math.inf, NONE)
-    pid: int | str | None = None
-    tid: int | str | None = None
-    for event in on_cpu:
-        start = event.ts
-        if event.tid != tid or event.pid != pid:
-            pid, tid = event.pid, event.tid
-            open_ops = threads.setdefault((pid, tid), [outside])
-            end, begin, around = open_ops[-1]
-        while start >= end and start > begin:
-            open_ops.pop()
-            end, begin, around = open_ops[-1]
-        if event.cat in CALL_APIS:
-            call_op.append(around)
-            calls.append(event)
-        else:
-            op_parent.append(around)
-            end, begin, around = opened = start + event.dur, start, len(ops)
-            open_ops.append(opened)
-            ops.append(event)
-    return {thread: number for number, thread in enumerate(threads)}, ops, op_parent, calls, call_op
-
-
-def _steps_of(ordered: list[Event], steps: list[Step]) -> list[int]:
-    """For each event the step that its start lies in, of two the later one."""
-    starts = [event.ts for event in ordered]
-    found = [NONE] * len(ordered)
+def _steps_of(starts: list[float], steps: list[Step]) -> list[int]:
+    """For each start, in order, the step that it lies in, of two the later one."""
+    found = [NONE] * len(starts)
     for at, step in enumerate(steps):
         first = bisect_left(starts, step.start_us)
         last = bisect_right(starts, step.end_us, lo=first)
@@ -140,3 +113,54 @@ def _steps_of(ordered: list[Event], steps: list[Step]) -> list[int]:
             last = min(last, bisect_left(starts, steps[at + 1].start_us, lo=first))
         found[first:last] = [at] * (last - first)
     return found
+
+
+@dataclass(frozen=True)
+class _Nested:
+    """Ops and calls apart, each with its step and the position of the innermost op around its start.
+
+    `threads` holds of each thread the ops that are open at its end.
+    """
+
+    threads: dict[Thread, list[tuple[float, float, int]]] = field(default_factory=dict)
+    ops: list[Event] = field(default_factory=list)
+    op_parent: list[int] = field(default_factory=list)
+    op_step: list[int] = field(default_factory=list)
+    calls: list[Event] = field(default_factory=list)
+    call_op: list[int] = field(default_factory=list)
+    call_step: list[int] = field(default_factory=list)
+
+
+OUTSIDE = (math.inf, -math.inf, NONE)
+"""Below all open ops of a thread: end, start and position of what never ends."""
+
+
+def _nest(on_cpu: list[Event], starts: list[float], steps: list[int]) -> _Nested:
+    """Walk over the events in their order, with the open ops of each thread on a stack."""
+    nested = _Nested()
+    threads = nested.threads
+    add_op, add_parent, add_op_step = nested.ops.append, nested.op_parent.append, nested.op_step.append
+    add_call, add_around, add_call_step = nested.calls.append, nested.call_op.append, nested.call_step.append
+    pid: int | str | None = None
+    tid: int | str | None = None
+    position = 0
+    for event, start, step in zip(on_cpu, starts, steps, strict=True):
+        if event.tid != tid or event.pid != pid:
+            pid, tid = event.pid, event.tid
+            open_ops = threads.setdefault((pid, tid), [OUTSIDE])
+            end, begin, around = open_ops[-1]
+        while start >= end and start > begin:
+            open_ops.pop()
+            end, begin, around = open_ops[-1]
+        if event.cat in CALL_APIS:
+            add_call(event)
+            add_around(around)
+            add_call_step(step)
+        else:
+            add_op(event)
+            add_parent(around)
+            add_op_step(step)
+            end, begin, around = opened = start + event.dur, start, position
+            open_ops.append(opened)
+            position += 1
+    return nested

@@ -31,11 +31,11 @@ def mutated(raw: bytes, seed: int) -> bytes:
         value = json.loads(raw)
     except (ValueError, RecursionError):
         value = None
-    if value is not None and chance.random() < 0.8:
+    if isinstance(value, dict | list) and chance.random() < 0.8:
         for _ in range(chance.choice((1, 1, 2, 5))):
             _change(value, chance)
         raw = json.dumps(value, ensure_ascii=chance.random() < 0.5).encode("utf-8", "surrogatepass")
-    if value is None or chance.random() < 0.3:
+    if not isinstance(value, dict | list) or chance.random() < 0.3:
         raw = _changed_bytes(raw, chance)
     return raw
 

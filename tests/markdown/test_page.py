@@ -157,7 +157,7 @@ def test_a_page_asks_once_whether_a_stage_has_changed(repository, monkeypatch: p
     real = source_module.fingerprint
     monkeypatch.setattr(source_module, "fingerprint", lambda files: (asked.append(files), real(files))[1])
     repository.page("{{ mlp_eager.gpu_us }} " * 20)
-    assert len(asked) == 2  # environment.json with ladder.toml, and the stage
+    assert len(asked) == 4  # environment.json with ladder.toml, the stage, the claims, the exercises
 
 
 def test_another_environment_file_is_read_anew(repository) -> None:

@@ -48,7 +48,7 @@ def guide(repository, monkeypatch: pytest.MonkeyPatch) -> Served:
     for name, page in PAGES.items():
         repository.write_page(name, page)
     (repository.root / "docs" / "assets").mkdir()
-    for name in ("versions.js", "versions.css"):
+    for name in ("first.js", "versions.js", "versions.css"):
         (repository.root / "docs" / "assets" / name).write_bytes((ROOT / "docs" / "assets" / name).read_bytes())
     (repository.root / "mkdocs.yml").write_text(yaml.safe_dump(MKDOCS), encoding="utf-8")
     git("init", "-q", "-b", "main")
