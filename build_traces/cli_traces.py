@@ -72,7 +72,7 @@ def export_command(
     out_folder: Annotated[Path, typer.Option("--out", help="The folder of recordings.")] = recording.RECORDINGS,
     snippets: Snippets = SNIPPETS,
 ) -> None:
-    """Write a recording as one JSON file without traces, for the site's Compare and for `diff`."""
+    """Write a recording as one JSON file without traces, to be set beside another machine's with `diff`."""
     folder = out_folder / name if name else _only_recording(out_folder)
     exported = exporting.export(recording.open_recording(folder), ladder.load(snippets))
     path = file or Path(f"{exported.recording}.json")

@@ -2,6 +2,7 @@
 
 import functools
 import threading
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -26,6 +27,17 @@ PAGES = sorted(_address(p) for p in DOCS.rglob("*.md") if "recordings" not in p.
 PAGE_NAMES = [address or "start" for address in PAGES]
 STAGE_PAGES = [address for address in PAGES if address.startswith("stages/") and address != "stages/"]
 WIDTHS = (390, 768, 1440)
+
+
+FITS = "document.documentElement.scrollWidth <= document.documentElement.clientWidth"
+
+
+def wait_until(page: Page, holds: str, argument: object = None, within_s: float = 5.0) -> None:
+    """Wait for an expression, asked again and again from here: the page's policy forbids it to do so by itself."""
+    end = time.monotonic() + within_s
+    while not page.evaluate(holds, argument):
+        assert time.monotonic() < end, f"after {within_s} s still not: {holds}"
+        page.wait_for_timeout(50)
 
 
 @dataclass(frozen=True)

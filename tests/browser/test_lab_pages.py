@@ -5,7 +5,7 @@ from typing import Literal
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe
-from built_site import DOCS, Site, Visit
+from built_site import DOCS, FITS, Site, Visit, wait_until
 from playwright.sync_api import Browser, expect
 
 NAMES = sorted(path.stem for path in (DOCS / "labs").glob("*.ipynb"))
@@ -50,7 +50,7 @@ def test_nothing_is_fetched_from_elsewhere_and_nothing_complains(visit: Visit) -
 @pytest.mark.parametrize("width", [PHONE, 768, DESK])
 def test_the_page_never_scrolls_sideways_and_its_code_can(visit: Visit, width: int) -> None:
     visit.resize(width)
-    visit.page.wait_for_function("document.documentElement.scrollWidth <= document.documentElement.clientWidth")
+    wait_until(visit.page, FITS)
     wide = visit.page.locator(".lab pre > code").evaluate_all(
         "found => found.filter(c => c.scrollWidth > c.clientWidth).map(c => c.tabIndex)"
     )

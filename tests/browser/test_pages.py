@@ -3,12 +3,11 @@
 from collections.abc import Iterator
 
 import pytest
-from built_site import PAGE_NAMES, PAGES, WIDTHS, Site, Visit
+from built_site import FITS, PAGE_NAMES, PAGES, WIDTHS, Site, Visit, wait_until
 from playwright.sync_api import Browser, expect
 
 SMALLEST_TEXT_PX = 11
 
-FITS = "document.documentElement.scrollWidth <= document.documentElement.clientWidth"
 """Waited for, because Material moves its search and its sidebars with a transition."""
 
 OVERFLOWING = """() => [...document.querySelectorAll(".md-content *")].filter(e =>
@@ -57,7 +56,7 @@ def test_the_page_ends_with_its_stamp(visit: Visit) -> None:
 @pytest.mark.parametrize("width", WIDTHS)
 def test_the_page_itself_never_scrolls_sideways(visit: Visit, width: int) -> None:
     visit.resize(width)
-    visit.page.wait_for_function(FITS, timeout=2000)
+    wait_until(visit.page, FITS)
 
 
 @pytest.mark.parametrize("width", WIDTHS)
@@ -88,7 +87,7 @@ def test_what_scrolls_sideways_scrolls_by_keyboard(visit: Visit) -> None:
         assert element.evaluate("e => document.activeElement === e"), f"cannot be focused: {what}"
         element.evaluate("e => e.scrollLeft = 0")
         visit.page.keyboard.press("ArrowRight")
-        visit.page.wait_for_function("e => e.scrollLeft > 0", arg=element, timeout=2000)
+        wait_until(visit.page, "e => e.scrollLeft > 0", element)
 
 
 def test_searching_asks_no_other_host(site: Site, browser: Browser) -> None:

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe
-from built_site import ROOT, Site, Visit, serve
+from built_site import FITS, ROOT, Site, Visit, serve, wait_until
 from playwright.sync_api import Browser, Page, Route, expect
 
 from build_traces import links
@@ -210,7 +210,7 @@ def test_header_and_banner_fit_the_screen(versions: Versions, page: Page, width:
     page.locator("guide-versions summary").click()
     box = page.locator("guide-versions ul").bounding_box()
     assert box is not None and box["x"] >= 0 and box["x"] + box["width"] <= width
-    page.wait_for_function("document.documentElement.scrollWidth <= document.documentElement.clientWidth")
+    wait_until(page, FITS)
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
