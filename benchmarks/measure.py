@@ -53,7 +53,7 @@ def ours(path: Path) -> str:
 
 def plain(path: Path) -> str:
     """json.load, and the same work in a loop."""
-    from benchmarks.plain import inspect  # noqa: PLC0415
+    from benchmarks.plain import inspect  # noqa: PLC0415 - as above
 
     return timed(lambda: f"{len(inspect(path)['steps']):,} steps")
 
@@ -71,7 +71,7 @@ def load(path: Path) -> str:
 def hta(path: Path) -> str:
     """HolisticTraceAnalysis, loading the file."""
     os.environ["HTA_DISABLE_NS_ROUNDING"] = "1"
-    from hta.trace_analysis import TraceAnalysis  # noqa: PLC0415
+    from hta.trace_analysis import TraceAnalysis  # noqa: PLC0415 - as above; only this group has it
 
     def work() -> str:
         found = TraceAnalysis({0: path.name}, str(path.parent), include_last_profiler_step=True)

@@ -115,13 +115,8 @@ class Allowed:
 
 
 def load_allowed(path: Path) -> list[Allowed]:
-    """Read the list. Raises PageError for an entry without page, text and reason."""
-    toml = path.read_text(encoding="utf-8")
-    starts = [match.start() for match in re.finditer(r"^\[\[allowed\]\]", toml, re.MULTILINE)]
-    return [
-        _entry(path, toml.count("\n", 0, start) + 1, entry)
-        for entry, start in zip(tomllib.loads(toml).get("allowed", []), starts, strict=True)
-    ]
+    """Read the list. Raises EntryError, and PageError for an entry without page, text and reason."""
+    return [_entry(path, entry.line, entry.values) for entry in read_entries(path, "allowed")]
 
 
 def _entry(path: Path, line: int, entry: dict[str, object]) -> Allowed:

@@ -19,6 +19,8 @@ class TraceBlock(Block):
     ARGUMENT: ClassVar[bool | None] = True
     MANY: ClassVar[bool] = False
     """Whether the block takes more than one stage."""
+    OF_STAGES: ClassVar[bool] = True
+    """Whether the argument names stages; else it is an id, which the block itself looks up."""
 
     @abstractmethod
     def render(self, conversion: Conversion, stages: tuple[StageView, ...]) -> Element:
@@ -51,7 +53,7 @@ class TraceBlock(Block):
         conversion.rendered[key] += 1
 
     def _stages(self, conversion: Conversion) -> tuple[StageView, ...]:
-        names = (self.argument or "").split()
+        names = (self.argument or "").split() if self.OF_STAGES else []
         if len(names) > 1 and not self.MANY:
             message = f"block {self.NAME!r} takes one stage, {len(names)} were given"
             raise FactError(message, hint="write a block for each")

@@ -30,7 +30,8 @@ class ClaimFigure(TraceBlock):
     """One claim; the argument is its id."""
 
     NAME = "claim"
-    ARGUMENT = None  # checked here: it is no stage
+    ARGUMENT = None  # checked here
+    OF_STAGES = False
     OPTIONS: ClassVar[dict[str, list[object]]] = {"expect": [Verdict.HOLDS.value, str]}
 
     def render(self, conversion: Conversion, stages: tuple[StageView, ...]) -> Element:
@@ -60,9 +61,6 @@ class ClaimFigure(TraceBlock):
             hint = f"there are {', '.join(verdict.value for verdict in EXPECTED)}"
             raise FactError(f"a claim cannot be expected to be {written!r}", hint=hint)
         return Verdict(written)
-
-    def _stages(self, conversion: Conversion) -> tuple[StageView, ...]:
-        return ()
 
 
 def _caption(claim: Claim, conversion: Conversion) -> tuple[Element | str, ...]:

@@ -22,7 +22,8 @@ class LabFigure(TraceBlock):
     """One lab; the argument is its name."""
 
     NAME = "lab"
-    ARGUMENT = None  # checked here: it is no stage
+    ARGUMENT = None  # checked here
+    OF_STAGES = False
 
     def render(self, conversion: Conversion, stages: tuple[StageView, ...]) -> Element:
         """Two lines: the links, and who ran it. Raises LabError."""
@@ -38,9 +39,6 @@ class LabFigure(TraceBlock):
         figure = figure_of(self.NAME, None, links, element("p", _ran(status), class_="lab-state"))
         figure.set("data-lab", lab.name)
         return figure
-
-    def _stages(self, conversion: Conversion) -> tuple[StageView, ...]:
-        return ()
 
 
 def _ran(status: LabStatus) -> str:

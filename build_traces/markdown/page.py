@@ -125,4 +125,10 @@ def _body(text: str) -> tuple[str, int, bool]:
     match = FRONT_MATTER.match(text)
     body = text[match.end() :] if match else text
     start = len(text) - len(body.lstrip())
-    return body.strip(), text.count("\n", 0, start) + 1, bool(match and DRAFT.search(match[0]))
+    return body.strip(), text.count("\n", 0, start) + 1, says_draft(text)
+
+
+def says_draft(text: str) -> bool:
+    """Whether a page's front matter says `draft: true`."""
+    match = FRONT_MATTER.match(text)
+    return bool(match and DRAFT.search(match[0]))

@@ -29,7 +29,8 @@ class Predict(TraceBlock):
     """One exercise; the argument is its id."""
 
     NAME = exercise_book.BLOCK
-    ARGUMENT = None  # checked here: it is no stage
+    ARGUMENT = None  # checked here
+    OF_STAGES = False
     ELEMENT: ClassVar[str] = "guide-predict"
 
     def on_create(self, parent: Element) -> Element:
@@ -55,9 +56,6 @@ class Predict(TraceBlock):
                 raise
             append(made, element("p", f"{NO_ANSWER}: {error.message}.", class_="unrecorded"))
         return made
-
-    def _stages(self, conversion: Conversion) -> tuple[StageView, ...]:
-        return ()
 
     def _frame(self, conversion: Conversion, exercise: Exercise) -> Element:
         """The element with all that is known of an exercise without a recording."""

@@ -86,7 +86,7 @@ def formatter(source: str, language: str, _class: str, options: dict[str, Any], 
 
 def _conversion(md: Markdown) -> Conversion:
     try:
-        return md.preprocessors["build_traces_preflight"].conversion  # type: ignore[no-any-return, attr-defined]
+        return md.preprocessors["build_traces_preflight"].conversion  # type: ignore[no-any-return, attr-defined]  # ours, put there by name
     except KeyError as error:
         hint = "add build_traces.markdown to markdown_extensions"
         raise FencedPageError("<Markdown>", 1, "a sum has no recording here", hint=hint) from error

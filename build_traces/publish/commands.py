@@ -22,7 +22,7 @@ Version = Annotated[str, typer.Argument(help="Its name: 1.2, or main.")]
 @app.command("plain")
 def plain_command(site: Annotated[Path, typer.Argument(help="The folder of the built site.")]) -> None:
     """Write the site's pages as plain Markdown, and llms.txt."""
-    from build_traces import plain  # noqa: PLC0415
+    from build_traces import plain  # noqa: PLC0415 - imported when it runs
 
     plain.write(site)
     out.print(f"{site}: {plain.INDEX} and the pages' Markdown are written", markup=False)
@@ -34,9 +34,9 @@ def deploy_command(
     alias: Annotated[str, typer.Argument(help="`latest`, if readers should be sent to this version.")] = "",
 ) -> None:
     """Build the guide as it is committed, and put it on the branch gh-pages as a version; nothing is pushed."""
-    from build_traces.publish.branch import Branch  # noqa: PLC0415
-    from build_traces.publish.deploy import deploy  # noqa: PLC0415
-    from build_traces.publish.edition import LATEST  # noqa: PLC0415
+    from build_traces.publish.branch import Branch  # noqa: PLC0415 - imported when it runs
+    from build_traces.publish.deploy import deploy  # noqa: PLC0415 - imported when it runs
+    from build_traces.publish.edition import LATEST  # noqa: PLC0415 - imported when it runs
 
     if alias not in ("", LATEST):
         raise typer.BadParameter(f"the only alias is {LATEST}", param_hint="ALIAS")
@@ -53,7 +53,7 @@ def deploy_command(
 @versions_app.command("list")
 def list_command() -> None:
     """Show the versions, with the GPU and the commit of each."""
-    from build_traces.publish.branch import Branch  # noqa: PLC0415
+    from build_traces.publish.branch import Branch  # noqa: PLC0415 - imported when it runs
 
     published = Branch().published()
     for version in published:
@@ -90,7 +90,7 @@ def latest_command(version: Version) -> None:
 
 
 def _updated() -> "Branch":
-    from build_traces.publish.branch import Branch  # noqa: PLC0415
+    from build_traces.publish.branch import Branch  # noqa: PLC0415 - imported when it runs
 
     branch = Branch()
     branch.update()

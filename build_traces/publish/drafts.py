@@ -5,19 +5,14 @@ from pathlib import Path
 from typing import Any
 
 from build_traces import notebooks
-from build_traces.markdown.page import DRAFT, FRONT_MATTER
+from build_traces.markdown.page import says_draft
 
 
 def drafts(docs: Path) -> tuple[str, ...]:
     """Pages whose front matter says `draft: true`, and labs that no GPU has run: their paths under `docs`."""
-    pages = [page for page in docs.rglob("*.md") if _says_draft(page)]
+    pages = [page for page in docs.rglob("*.md") if says_draft(page.read_text(encoding="utf-8-sig"))]
     labs = [lab.notebook for lab in notebooks.find(docs / "labs") if notebooks.status(lab).record is None]
     return tuple(sorted(path.relative_to(docs).as_posix() for path in [*pages, *labs]))
-
-
-def _says_draft(page: Path) -> bool:
-    match = FRONT_MATTER.match(page.read_text(encoding="utf-8-sig"))
-    return bool(match and DRAFT.search(match[0]))
 
 
 def nav_without(nav: Sequence[Any], left_out: Sequence[str]) -> list[Any]:

@@ -23,11 +23,7 @@ def figure(repository, header: str, name: str = "page.md") -> Element:
     return found
 
 
-OF_AN_ID = {"claim", "lab", "predict"}
-"""Blocks whose argument is no stage; their tests are in files of their own."""
-
-
-@pytest.mark.parametrize("name", [n for n, b in BLOCKS.items() if b.ARGUMENT is not False and n not in OF_AN_ID])
+@pytest.mark.parametrize("name", [n for n, b in BLOCKS.items() if b.ARGUMENT is not False and b.OF_STAGES])
 def test_every_block_is_a_figure_that_names_itself(repository, name: str) -> None:
     made = figure(repository, f"{name} | mlp_eager")
     assert made.tag == "figure"
