@@ -7,6 +7,7 @@ import re
 import shutil
 import signal
 import subprocess
+from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -19,6 +20,7 @@ from build_traces.recording import KernelBytes
 
 READ, WRITE = "dram__bytes_read.sum", "dram__bytes_write.sum"
 REPORT_FILE = "ncu.csv"
+MOST_NAMES = 4
 
 
 @dataclass(frozen=True)
@@ -124,12 +126,18 @@ def _bytes(text: str) -> int:
 
 def match(counted: list[KernelBytes], kernels: list[str]) -> tuple[KernelBytes, ...]:
     """The counted kernels under the names of the trace. Raises CounterError if they are not the same kernels."""
-    if [_base(k.name) for k in counted] != [_base(name) for name in kernels]:
-        raise CounterError(
-            f"Nsight Compute saw other kernels ({', '.join(_base(k.name) for k in counted)}) than the trace "
-            f"({', '.join(map(_base, kernels))})"
-        )
+    seen, expected = [_base(k.name) for k in counted], [_base(name) for name in kernels]
+    if seen != expected:
+        raise CounterError(f"Nsight Compute saw other kernels ({_listed(seen)}) than the trace ({_listed(expected)})")
     return tuple(msgspec.structs.replace(k, name=name) for k, name in zip(counted, kernels, strict=True))
+
+
+def _listed(names: list[str]) -> str:
+    """`gemm, fill × 106` and, where there are many, how many more names there are."""
+    counts = Counter(names)
+    said = [f"{name} × {count}" if count > 1 else name for name, count in counts.items()][:MOST_NAMES]
+    more = len(counts) - len(said)
+    return ", ".join(said) + (f" and {more} more" if more else "")
 
 
 def _base(name: str) -> str:

@@ -345,9 +345,17 @@ def _gpu_us(process: Process) -> float:
     return sum(statistics.fmean(u for u in work.us if u is not None) for work in process.work)
 
 
+def countable_kernels(process: Process) -> list[str] | None:
+    """The kernels that every step runs, or None if some step runs others."""
+    kernels = [w for w in process.work if w.kind == "kernel"]
+    return None if any(None in kernel.us for kernel in kernels) else [kernel.name for kernel in kernels]
+
+
 def _count(published: Job, process: Process, workplace: Workplace, ncu: Path | None) -> counters.Counted:
+    kernels = countable_kernels(process)
+    if kernels is None:
+        return counters.Counted(None, "its steps run different kernels, and bytes are counted in one step")
     job = workplace.job(Role.COUNT_BYTES, f"{published.stage}/counters", published.stage)
-    kernels = [w.name for w in process.work if w.kind == "kernel"]
     return counters.count(job, kernels, ncu, published.path(CACHE_FOLDER), workplace.limits)
 
 

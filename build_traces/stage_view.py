@@ -202,9 +202,11 @@ class StageView:
     def kernel_us(self, n: int, step: int | None) -> Spread:
         """Time of the nth kernel of a step in the processes that ran the same kernels by name."""
         self.nth_kernel(n, step)
-        names = _kernel_names(self.published)
-        same = [p for p in self.record.processes if _kernel_names(p) == names]
-        kernels = [[w for w in p.work if w.kind == "kernel"][n - 1] for p in same]
+        if step is None and self.steps_differ:
+            step = self.shown_step
+        names = _kernel_names(self.published, step)
+        same = [p for p in self.record.processes if _kernel_names(p, step) == names]
+        kernels = [_kernels(p, step)[n - 1] for p in same]
         times = [us for w in kernels if (us := _launch_us(w, step)) is not None]
         if not times:
             raise FactError(f"kernel {n} of stage {self.stage.name} did not run in that step")
@@ -268,21 +270,31 @@ class StageView:
 
     # Lists for the blocks
 
-    def work_rows(self, kinds: tuple[ActivityKind, ...] = ("kernel",)) -> list[WorkRow]:
-        """A step's GPU work in the order it runs, equal launches in one row."""
+    @property
+    def steps_differ(self) -> bool:
+        """Whether a step of the published trace runs a kernel that another of its steps does not."""
+        return any(None in w.us for w in self.published.work if w.kind == "kernel")
+
+    def kernel_launches(self, step: int | None) -> list[GpuWork]:
+        """The kernels of the published trace that run in a step, or in any, in the order they run."""
+        return _kernels(self.published, step)
+
+    def work_rows(self, kinds: tuple[ActivityKind, ...] = ("kernel",), step: int | None = None) -> list[WorkRow]:
+        """GPU work of a step, or of all steps taken together, in the order it runs; equal launches in one row."""
+        self.steps(step)
         groups: dict[tuple[str, str, tuple[int, ...], tuple[int, ...]], list[int]] = {}
         for position, work in enumerate(self.published.work):
-            if work.kind in kinds:
+            if work.kind in kinds and _runs_in(work, step):
                 groups.setdefault((work.kind, work.name, work.grid, work.block), []).append(position)
-        return [self._row(positions) for positions in groups.values()]
+        return [self._row(positions, step) for positions in groups.values()]
 
-    def _row(self, positions: list[int]) -> WorkRow:
+    def _row(self, positions: list[int], step: int | None) -> WorkRow:
         published = [self.published.work[p] for p in positions]
         first = published[0]
         per_process = [
             statistics.fmean(times)
             for p in self.record.processes
-            if (times := [us for w in p.work if _same_launch(w, first) and (us := _launch_us(w, None)) is not None])
+            if (times := [us for w in p.work if _same_launch(w, first) and (us := _launch_us(w, step)) is not None])
         ]
         return WorkRow(
             kind=first.kind,
@@ -345,13 +357,21 @@ def _launch_us(work: GpuWork, step: int | None) -> float | None:
     return statistics.median(present) if present else None
 
 
+def _runs_in(work: GpuWork, step: int | None) -> bool:
+    return step is None or work.us[step - 1] is not None
+
+
 def _sum_by_step(process: Process, kinds: tuple[ActivityKind, ...]) -> tuple[float, ...]:
     mine = [w.us for w in process.work if w.kind in kinds]
     return tuple(sum(us[step] or 0.0 for us in mine) for step in range(len(process.step_us)))
 
 
-def _kernel_names(process: Process) -> list[str]:
-    return [w.name for w in process.work if w.kind == "kernel"]
+def _kernels(process: Process, step: int | None) -> list[GpuWork]:
+    return [w for w in process.work if w.kind == "kernel" and _runs_in(w, step)]
+
+
+def _kernel_names(process: Process, step: int | None) -> list[str]:
+    return [w.name for w in _kernels(process, step)]
 
 
 def _same_launch(a: GpuWork, b: GpuWork) -> bool:

@@ -42,6 +42,18 @@ def steps_of(folder: Path) -> list[dict[str, list]]:
 
 
 @pytest.mark.parametrize(("name", "stage"), STAGES)
+def test_rows_of_a_step_are_its_kernels_in_the_published_trace(name: str, stage: str) -> None:
+    view = Facts(recording.open_recording(RECORDINGS / name), LADDER).view(stage)
+    for number, step in enumerate(steps_of(RECORDINGS / name / stage), start=1):
+        held = Counter(
+            (e["name"], tuple(e["args"]["grid"]), tuple(e["args"]["block"]))
+            for e in step["gpu"]
+            if e["cat"] == "kernel"
+        )
+        assert {(r.name, r.grid, r.block): r.count for r in view.work_rows(("kernel",), number)} == held
+
+
+@pytest.mark.parametrize(("name", "stage"), STAGES)
 def test_facts_are_what_the_published_trace_holds(name: str, stage: str) -> None:
     facts = Facts(recording.open_recording(RECORDINGS / name), LADDER)
     record = json.loads((RECORDINGS / name / stage / "stage.json").read_text(encoding="utf-8"))

@@ -1,7 +1,14 @@
-"""`/// kernels | stage`: the kernels of a step, what their names say, and how long they take."""
+"""`/// kernels | stage`: the kernels of a step, what their names say, and how long they take.
+
+Where the steps of a stage run different kernels, one step is shown: the one that pictures show, or
+that of the option `step: 3`.
+"""
 
 from collections.abc import Sequence
+from typing import ClassVar
 from xml.etree.ElementTree import Element
+
+from pymdownx.blocks.block import type_integer
 
 from build_traces.kernel_names import KernelName, Part, decode
 from build_traces.markdown.block import TraceBlock, figure_of
@@ -15,6 +22,7 @@ from build_traces.trace import ActivityKind
 
 COLUMNS = ("#", "Kernel", "What the name says", "A step", "µs each", "Grid × block")
 HBM_COLUMN = "HBM read / write, MB"
+MOST_RUNS = 5
 BESIDE: dict[ActivityKind, tuple[str, str]] = {"memset": ("memset", "memsets"), "memcpy": ("memcpy", "memcpys")}
 
 
@@ -22,33 +30,38 @@ class Kernels(TraceBlock):
     """The kernel list of one stage, equal launches in one row."""
 
     NAME = "kernels"
+    OPTIONS: ClassVar[dict[str, list[object]]] = {"step": [0, type_integer]}
 
     def render(self, conversion: Conversion, stages: tuple[StageView, ...]) -> Element:
         """A table, and a line about memsets and memcpys."""
         (view,) = stages
+        step = self.options["step"] or (view.shown_step if view.steps_differ else None)
         with_hbm = view.record.hbm is not None
-        rows = [_Row(conversion, view, work).html() for work in view.work_rows(("kernel",))]
+        rows = [_Row(conversion, view, work, step).html() for work in view.work_rows(("kernel",), step)]
         columns = (*COLUMNS, HBM_COLUMN) if with_hbm else COLUMNS
-        content = [table(f"Kernels of {view.stage.name}", columns, rows, class_="kernels"), _beside(view)]
+        of_step = f", step {step} of {len(view.trace.steps)}" if step else ""
+        name = f"Kernels of {view.stage.name}{of_step}"
+        content = [table(name, columns, rows, class_="kernels"), _beside(view, step)]
         if not with_hbm:
             content.append(element("p", f"HBM bytes were not measured: {view.record.hbm_missing}.", class_="missing"))
-        return figure_of(self.NAME, view, *content)
+        return figure_of(self.NAME, view, *content, caption=(f"{name}.",) if step else ())
 
 
 class _Row:
     """One row; its cells are facts where a path leads to exactly this value."""
 
-    def __init__(self, conversion: Conversion, view: StageView, work: WorkRow) -> None:
+    def __init__(self, conversion: Conversion, view: StageView, work: WorkRow, step: int | None) -> None:
         self.conversion = conversion
         self.view = view
         self.work = work
-        self.numbers = _numbers(view, work)
+        self.step = step
+        self.numbers = _numbers(view, work, step)
 
     def html(self) -> Element:
         """The `<tr>`."""
         decoded = decode(self.work.name)
         cells = [
-            element("td", ", ".join(map(str, self.numbers))),
+            element("td", in_ranges(self.numbers)),
             _name_cell(decoded),
             element("td", decoded.summary),
             element("td", shown(self.work.count)),
@@ -83,17 +96,35 @@ class _Row:
         """The fact of the row's only kernel if it reads the same; else the text."""
         if self.work.count > 1:
             return text
-        fact = self.conversion.facts.get(f"{self.view.stage.name}.kernel.{self.numbers[0]}.{field}")
+        of_step = f".step{self.step}" if self.step else ""
+        fact = self.conversion.facts.get(f"{self.view.stage.name}{of_step}.kernel.{self.numbers[0]}.{field}")
         if shown(fact.value) != text or (fact.spread is not None and fact.spread != self.work.us):
             return text
         return self.conversion.value(fact)
 
 
-def _numbers(view: StageView, work: WorkRow) -> list[int]:
+def _numbers(view: StageView, work: WorkRow, step: int | None) -> list[int]:
     """Which kernels of a step are in this row, from 1 in the order they run."""
-    kernels = [w for w in view.published.work if w.kind == "kernel"]
     same = (work.name, work.grid, work.block)
+    kernels = view.kernel_launches(step)
     return [n for n, w in enumerate(kernels, start=1) if (w.name, w.grid, w.block) == same]
+
+
+def in_ranges(numbers: Sequence[int]) -> str:
+    """`1, 3` and `1, 3–5, 9`, from numbers that rise; of many runs the first four and how many more there are."""
+    runs: list[list[int]] = []
+    for number in numbers:
+        if runs and number == runs[-1][-1] + 1:
+            runs[-1].append(number)
+        else:
+            runs.append([number])
+    said = [
+        f"{run[0]}–{run[-1]}" if len(run) > 2 else ", ".join(map(str, run))
+        for run in (runs if len(runs) <= MOST_RUNS else runs[: MOST_RUNS - 1])
+    ]
+    if len(runs) > MOST_RUNS:
+        said.append(f"and {sum(map(len, runs[MOST_RUNS - 1 :]))} more")
+    return ", ".join(said)
 
 
 def _name_cell(decoded: KernelName) -> Element:
@@ -115,11 +146,11 @@ def _dims(dims: Sequence[int]) -> str:
     return " × ".join(map(str, dims))
 
 
-def _beside(view: StageView) -> Element:
+def _beside(view: StageView, step: int | None) -> Element:
     """`Beside the kernels: 2 memsets, 0.736 µs each.`"""
     said = []
     for kind, (one, many) in BESIDE.items():
-        for work in view.work_rows((kind,)):
+        for work in view.work_rows((kind,), step):
             each = " each" if work.count > 1 else ""
             name = "" if kind == "memset" else f" ({work.name})"
             took = f", {shown(work.us.median)} µs{each}" if work.us else ""

@@ -11,6 +11,7 @@ from build_traces.errors import PageError
 from build_traces.facts import KERNEL_FIELDS, RECORDING_FACTS, STAGE_FACTS
 from build_traces.kernel_names import FAMILIES, decode
 from build_traces.markdown import BLOCKS
+from build_traces.markdown.kernels import in_ranges
 from build_traces.markdown.value import extremes
 from build_traces.recording import KernelBytes, Spread
 
@@ -131,6 +132,36 @@ def test_kernels_says_in_how_many_processes_a_row_ran_so(repository) -> None:
     paths = {fact.get("data-fact") for fact in table.iter("data")}
     assert "mlp_eager.kernel.2.us" not in paths
     assert {"mlp_eager.kernel.2.grid", "mlp_eager.kernel.5.us"} <= paths
+
+
+def test_kernels_of_steps_that_differ_are_those_of_one_step(repository) -> None:
+    record = repository.record("mlp_eager")
+    trial = msgspec.structs.replace(record.processes[0].work[-1], name="trial", us=(None, None, 5.0))
+    # In the third step alone, another kernel runs before the others.
+    processes = tuple(msgspec.structs.replace(p, work=(trial, *p.work)) for p in record.processes)
+    repository.write_stage(msgspec.structs.replace(record, processes=processes, hbm=None, hbm_missing="they differ"))
+    made = figure(repository, "kernels | mlp_eager\n    step: 1")
+    assert [row[0] for row in cells(only(made, "kernels"))] == ["1, 3", "2", "4", "5"]
+    # The GELU takes 29 µs in the first step of the middle process, 27 to 31 over processes.
+    assert cells(only(made, "kernels"))[1][4] == "29.027.0–31.0"
+    assert text(made[0]) == "Kernels of mlp_eager, step 1 of 3."
+    paths = {fact.get("data-fact") for fact in made.iter("data")}
+    assert {"mlp_eager.step1.kernel.2.us", "mlp_eager.step1.kernel.5.grid"} <= paths
+
+
+@pytest.mark.parametrize(
+    ("numbers", "said"),
+    [
+        ([], ""),
+        ([1, 3], "1, 3"),
+        ([2, 3], "2, 3"),
+        ([1, 3, 4, 5, 9], "1, 3–5, 9"),
+        ([1, 3, 5, 7, 9], "1, 3, 5, 7, 9"),
+        ([1, 3, 5, 7, 9, 11, 12], "1, 3, 5, 7, and 3 more"),
+    ],
+)
+def test_many_numbers_are_said_as_ranges(numbers: list[int], said: str) -> None:
+    assert in_ranges(numbers) == said
 
 
 def test_kernels_says_why_there_are_no_hbm_bytes(repository) -> None:

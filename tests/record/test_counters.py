@@ -53,6 +53,13 @@ def test_counted_kernels_take_the_names_of_the_trace() -> None:
     assert [k.name for k in match(parse(REPORT), NAMES)] == NAMES
 
 
+def test_kernels_that_are_not_the_traces_are_said_in_a_line() -> None:
+    names = ["gemm", *["fill"] * 300, "a", "b", "c", "d", "e"]
+    with pytest.raises(CounterError) as error:
+        match(parse(REPORT), names)
+    assert error.value.message.endswith("than the trace (gemm, fill × 300, a, b and 3 more)")
+
+
 @pytest.mark.parametrize("names", [NAMES[:1], [*NAMES, "k"], NAMES[::-1], ["nvjet_sm90_tst_NNT", NAMES[1]]])
 def test_other_kernels_than_the_traces_are_refused(names: list[str]) -> None:
     with pytest.raises(CounterError, match="other kernels"):

@@ -369,6 +369,15 @@ def test_gpu_work_lines_up_the_steps_and_leaves_holes_where_a_step_has_none() ->
     ]
 
 
+def test_bytes_are_not_counted_where_the_steps_run_different_kernels() -> None:
+    alike = process(1.0, 2.0)
+    other = GpuWork("kernel", "trial", (1,), (1,), (None, 3.0))
+    copied = GpuWork("memcpy", "Memcpy DtoD", (), (), (None, 3.0))
+    assert record.countable_kernels(alike) == ["k0", "k1"]
+    assert record.countable_kernels(msgspec.structs.replace(alike, work=(*alike.work, copied))) == ["k0", "k1"]
+    assert record.countable_kernels(msgspec.structs.replace(alike, work=(*alike.work, other))) is None
+
+
 def test_stage_json_is_readable_in_a_diff(bench: Bench, heard: Heard) -> None:
     record.record(bench.request("good"), heard)
     text = (bench.folder / "good" / "stage.json").read_text()
