@@ -1,5 +1,6 @@
 """The commands about traces: `inspect`, `diff` and `export`. Each parses, calls one function and prints."""
 
+import gzip
 import sys
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
@@ -68,15 +69,20 @@ def diff_command(
 @app.command("export")
 def export_command(
     name: Annotated[str | None, typer.Argument(help="Which recording; the only one without it.")] = None,
-    file: Annotated[Path | None, typer.Option("--file", help="Where to write it; RECORDING.json without it.")] = None,
+    file: Annotated[
+        Path | None,
+        typer.Option("--file", help="Where to write it; a name with .gz is packed. RECORDING.json.gz without it."),
+    ] = None,
     out_folder: Annotated[Path, typer.Option("--out", help="The folder of recordings.")] = recording.RECORDINGS,
     snippets: Snippets = SNIPPETS,
 ) -> None:
     """Write a recording as one JSON file without traces, to be set beside another machine's with `diff`."""
     folder = out_folder / name if name else _only_recording(out_folder)
     exported = exporting.export(recording.open_recording(folder), ladder.load(snippets))
-    path = file or Path(f"{exported.recording}.json")
+    path = file or Path(f"{exported.recording}.json.gz")
     raw = exporting.encode(exported)
+    if path.suffix == ".gz":
+        raw = gzip.compress(raw, mtime=0)  # so that two exports of one recording are equal
     try:
         path.write_bytes(raw)
     except OSError as error:

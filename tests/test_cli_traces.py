@@ -206,7 +206,7 @@ def test_diff_of_two_stages_shows_what_compiling_changed() -> None:
 
 
 def test_export_writes_a_file_that_diff_reads(tmp_path: Path) -> None:
-    path = tmp_path / "mine.json"
+    path = tmp_path / "mine.json.gz"
     done = run("export", "--file", path)
     assert done.returncode == 0
     assert done.stdout.startswith(f"{path}: ")
@@ -230,7 +230,7 @@ def test_export_asks_which_of_several_recordings(repository, tmp_path: Path) -> 
     assert done.returncode == 1 and "name one of another, nvidia-h200_torch-2.11.0" in done.stderr
     done = run("export", "nvidia-h200_torch-2.11.0", cwd=repository.root)
     assert done.returncode == 0
-    assert (repository.root / "nvidia-h200_torch-2.11.0.json").is_file()
+    assert (repository.root / "nvidia-h200_torch-2.11.0.json.gz").is_file()
 
 
 def test_export_to_a_place_that_is_not_there_is_one_error(tmp_path: Path) -> None:
