@@ -47,10 +47,16 @@ class OpNode:
 class StageView:
     """Everything derived from one stage of one recording; cheap to make, derived when asked."""
 
-    def __init__(self, recording: Recording, stage: Stage, ladder: Ladder) -> None:
+    def __init__(self, recording: Recording, stage: Stage, ladder: Ladder, shown: int | None = None) -> None:
         self.recording = recording
         self.stage = stage
         self.ladder = ladder
+        self.chosen_step = shown
+
+    def showing(self, step: int) -> "StageView":
+        """The same stage, with pictures and lists of this step, from 1. Raises FactError if there is none."""
+        self.steps(step)
+        return StageView(self.recording, self.stage, self.ladder, step)
 
     @cached_property
     def against(self) -> "StageView":
@@ -95,6 +101,8 @@ class StageView:
     @cached_property
     def shown_step(self) -> int:
         """The step that pictures show, from 1: the first of a cold stage, else the one nearest the median."""
+        if self.chosen_step is not None:
+            return self.chosen_step
         if self.stage.cold:
             return 1
         times = self.published.step_us

@@ -4,12 +4,15 @@ from abc import abstractmethod
 from typing import ClassVar
 from xml.etree.ElementTree import Element, SubElement
 
-from pymdownx.blocks.block import Block
+from pymdownx.blocks.block import Block, type_integer
 
 from build_traces.errors import FactError, NotRecordedError
 from build_traces.markdown.conversion import Conversion
 from build_traces.markdown.html import append, element, seal
 from build_traces.stage_view import StageView
+
+STEP_OPTION: dict[str, list[object]] = {"step": [0, type_integer]}
+"""`step: 3` in a block that shows one step of a stage; without it, the stage says which."""
 
 
 class TraceBlock(Block):
@@ -57,7 +60,9 @@ class TraceBlock(Block):
         if len(names) > 1 and not self.MANY:
             message = f"block {self.NAME!r} takes one stage, {len(names)} were given"
             raise FactError(message, hint="write a block for each")
-        return tuple(conversion.facts.view(name) for name in names)
+        views = tuple(conversion.facts.view(name) for name in names)
+        step = self.options.get("step", 0)
+        return tuple(view.showing(step) for view in views) if step else views
 
 
 def figure_of(name: str, view: StageView | None, *content: Element, caption: tuple[Element | str, ...] = ()) -> Element:

@@ -8,10 +8,8 @@ from collections.abc import Sequence
 from typing import ClassVar
 from xml.etree.ElementTree import Element
 
-from pymdownx.blocks.block import type_integer
-
 from build_traces.kernel_names import KernelName, Part, decode
-from build_traces.markdown.block import TraceBlock, figure_of
+from build_traces.markdown.block import STEP_OPTION, TraceBlock, figure_of
 from build_traces.markdown.conversion import Conversion
 from build_traces.markdown.html import append, element, missing, row, source_link, table, wrapping
 from build_traces.markdown.value import extremes, shown
@@ -30,12 +28,12 @@ class Kernels(TraceBlock):
     """The kernel list of one stage, equal launches in one row."""
 
     NAME = "kernels"
-    OPTIONS: ClassVar[dict[str, list[object]]] = {"step": [0, type_integer]}
+    OPTIONS: ClassVar[dict[str, list[object]]] = STEP_OPTION
 
     def render(self, conversion: Conversion, stages: tuple[StageView, ...]) -> Element:
         """A table, and a line about memsets and memcpys."""
         (view,) = stages
-        step = self.options["step"] or (view.shown_step if view.steps_differ else None)
+        step = view.chosen_step or (view.shown_step if view.steps_differ else None)
         with_hbm = view.record.hbm is not None
         rows = [_Row(conversion, view, work, step).html() for work in view.work_rows(("kernel",), step)]
         columns = (*COLUMNS, HBM_COLUMN) if with_hbm else COLUMNS

@@ -1,10 +1,11 @@
 """`/// ops | stage`: the dispatch chain, ops inside ops, with the calls they made and what those started."""
 
 from itertools import groupby
+from typing import ClassVar
 from xml.etree.ElementTree import Element
 
 from build_traces.kernel_names import decode
-from build_traces.markdown.block import TraceBlock, figure_of, origin
+from build_traces.markdown.block import STEP_OPTION, TraceBlock, figure_of, origin
 from build_traces.markdown.conversion import Conversion
 from build_traces.markdown.html import append, element, wrapping
 from build_traces.markdown.value import shown
@@ -16,6 +17,7 @@ class Ops(TraceBlock):
     """The op tree of one stage's shown step."""
 
     NAME = "ops"
+    OPTIONS: ClassVar[dict[str, list[object]]] = STEP_OPTION
 
     def render(self, conversion: Conversion, stages: tuple[StageView, ...]) -> Element:
         """Nested lists; at the end, calls that no op encloses."""

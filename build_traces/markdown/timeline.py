@@ -1,8 +1,9 @@
 """`/// timeline | stages`: CPU and GPU lanes of one step of each stage, as SVG on one time scale."""
 
+from typing import ClassVar
 from xml.etree.ElementTree import Element
 
-from build_traces.markdown.block import TraceBlock, figure_of, origin
+from build_traces.markdown.block import STEP_OPTION, TraceBlock, figure_of, origin
 from build_traces.markdown.conversion import Conversion
 from build_traces.markdown.html import append, element, scrolling
 from build_traces.markdown.lanes import Lanes, idle_share, lanes_of, plural
@@ -25,6 +26,7 @@ class Timeline(TraceBlock):
     """One picture of one or more stages, with the trace files beside it."""
 
     NAME = "timeline"
+    OPTIONS: ClassVar[dict[str, list[object]]] = STEP_OPTION
     MANY = True
 
     def render(self, conversion: Conversion, stages: tuple[StageView, ...]) -> Element:

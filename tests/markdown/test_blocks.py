@@ -225,6 +225,14 @@ def test_ops_tells_annotations_from_ops_and_idle_calls_from_launches(repository,
     assert [text(call.find("code")) for call in with_class(root, "call--idle")] == ["cudaIdle"]
 
 
+@pytest.mark.parametrize("name", ["ops", "timeline", "kernels"])
+def test_a_block_of_one_step_shows_the_step_that_it_is_asked_for(repository, name: str) -> None:
+    made = figure(repository, f"{name} | mlp_eager\n    step: 3")
+    assert "step 3 of 3" in text(next(made.iter("figcaption")))
+    with pytest.raises(PageError, match=r"page.md:3: stage mlp_eager has profiled steps 1 to 3, no step 4"):
+        figure(repository, f"{name} | mlp_eager\n    step: 4")
+
+
 def test_ops_says_which_step_it_shows(repository) -> None:
     caption = figure(repository, "ops | mlp_eager").find("figcaption")
     # Process 3 of 5 is published; its steps take 502, 402, 452 µs, and the third is the median.
