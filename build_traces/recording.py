@@ -6,6 +6,7 @@ For everything after `record`; neither torch nor a GPU is needed. A recording is
 
 import re
 import statistics
+from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import Enum
 from pathlib import Path
@@ -39,6 +40,14 @@ class Spread:
 def spread(values: list[float]) -> Spread:
     """The spread of at least one value."""
     return Spread(statistics.median(values), min(values), max(values))
+
+
+def middle_nine_tenths(values: Sequence[float]) -> tuple[float, float]:
+    """The 5th and the 95th percentile, between neighbors in proportion; both the value itself for a single one."""
+    if len(values) == 1:
+        return values[0], values[0]
+    cuts = statistics.quantiles(values, n=20, method="inclusive")
+    return cuts[0], cuts[-1]
 
 
 class GpuWork(msgspec.Struct, frozen=True):
@@ -111,6 +120,16 @@ class Ceilings(msgspec.Struct, frozen=True):
     copy_bytes_per_s: tuple[float, ...]
     gemm_flops_per_s: tuple[float, ...]
     gemm_back_to_back_flops_per_s: tuple[float, ...]
+
+    @property
+    def best_gemm_flops_per_s(self) -> float:
+        """The faster of the two medians: what GEMMs are held against."""
+        return max(statistics.median(self.gemm_flops_per_s), statistics.median(self.gemm_back_to_back_flops_per_s))
+
+    @property
+    def usual_copy_bytes_per_s(self) -> float:
+        """The median of the copies."""
+        return statistics.median(self.copy_bytes_per_s)
 
 
 class KernelPackage(msgspec.Struct, frozen=True):

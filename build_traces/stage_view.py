@@ -210,8 +210,6 @@ class StageView:
     def kernel_us(self, n: int, step: int | None) -> Spread:
         """Time of the nth kernel of a step in the processes that ran the same kernels by name."""
         self.nth_kernel(n, step)
-        if step is None and self.steps_differ:
-            step = self.shown_step
         names = _kernel_names(self.published, step)
         same = [p for p in self.record.processes if _kernel_names(p, step) == names]
         kernels = [_kernels(p, step)[n - 1] for p in same]

@@ -11,7 +11,8 @@ from dataclasses import dataclass
 from build_traces.errors import FactError
 from build_traces.kernel_fields import kernel_field
 from build_traces.query import MB, Query, Raw
-from build_traces.recording import Recording, Spread, short_commit, spread
+from build_traces.recording import Recording, Spread, middle_nine_tenths, short_commit, spread
+from build_traces.stage_view import StageView
 
 
 @dataclass(frozen=True)
@@ -48,11 +49,7 @@ def _time(q: Query) -> Spread:
 
 
 def _ceiling_share(q: Query) -> float:
-    ceilings = q.view.recording.environment.ceilings
-    best = max(
-        spread(list(ceilings.gemm_flops_per_s)).median, spread(list(ceilings.gemm_back_to_back_flops_per_s)).median
-    )
-    return 100 * _tflops(q).median * 1e12 / best
+    return 100 * _tflops(q).median * 1e12 / q.view.recording.environment.ceilings.best_gemm_flops_per_s
 
 
 def _back_to_back(q: Query) -> Spread:
@@ -73,6 +70,29 @@ def _profiled_steps(q: Query) -> int:
 def _speedup(q: Query) -> float:
     _refuse_cold(q)
     return q.view.against.time_us().median / _time(q).median
+
+
+def _pays_off_after(q: Query) -> float:
+    """Calls after the first until its cost, beyond what the other stage's first call costs, has come back."""
+    _refuse_cold(q)
+    saved_us = q.view.against.time_us().median - _time(q).median
+    if saved_us <= 0:
+        raise FactError(f"stage {q.view.stage.name} is not faster than {q.view.stage.against}: it never pays off")
+    return max(0.0, (_first_call(q.view).median - _first_call(q.view.against).median) * 1000 / saved_us)
+
+
+def _first_call(view: StageView) -> Spread:
+    return view.over_processes(lambda p: p.first_call_ms)
+
+
+def _intensity(q: Query) -> float:
+    return q.view.record.flops / ((_hbm(q, "read") + _hbm(q, "write")) * MB)
+
+
+def _within(q: Query) -> Spread:
+    """The middle nine tenths of each process's timed steps, as a length."""
+    _refuse_cold(q)
+    return q.view.over_processes(lambda p: middle_nine_tenths(p.time_us)[1] - middle_nine_tenths(p.time_us)[0])
 
 
 OCCUPANCY_QUERY = re.compile(r"(cuda|cu|hip)Occupancy")
@@ -221,7 +241,17 @@ STAGE_FACTS: dict[str, Definition] = {
     "first_call_ms": Definition(
         "ms",
         "Wall-clock time of the first forward of a fresh process, compiling included, imports not.",
-        lambda q: q.view.over_processes(lambda p: p.first_call_ms),
+        lambda q: _first_call(q.view),
+    ),
+    "pays_off_after": Definition(
+        "forwards",
+        "Forwards after which the stage's longer first call has come back, against the stage it is set against.",
+        _pays_off_after,
+    ),
+    "within_us": Definition(
+        "µs",
+        "How far apart the timed steps of one process lie: the length of their middle nine tenths.",
+        _within,
     ),
     "speedup": Definition(
         "×",
@@ -230,6 +260,11 @@ STAGE_FACTS: dict[str, Definition] = {
     ),
     "tflops": Definition("TFLOP/s", "The GEMMs' operations divided by `time_us`.", _tflops),
     "gflop": Definition("GFLOP", "Operations of the stage's GEMMs.", lambda q: q.view.record.flops / 1e9),
+    "intensity": Definition(
+        "FLOP/B",
+        "The GEMMs' operations for each HBM byte read or written.",
+        _intensity,
+    ),
     "ceiling_share": Definition(
         "%",
         "`tflops` as a share of the faster of the two measured GEMM ceilings.",

@@ -17,6 +17,7 @@ from build_traces.markdown.block import TraceBlock
 from build_traces.markdown.claim import ClaimFigure
 from build_traces.markdown.claims import Audit
 from build_traces.markdown.conversion import Conversion, Options
+from build_traces.markdown.distribution import Distribution
 from build_traces.markdown.exercise_book import ExerciseBook, HoldExercises
 from build_traces.markdown.facts import FactTables
 from build_traces.markdown.finish import Finish
@@ -28,12 +29,14 @@ from build_traces.markdown.kernels import Kernels
 from build_traces.markdown.lab import LabFigure
 from build_traces.markdown.ladder import LadderTable
 from build_traces.markdown.leave_out import LeaveOut
+from build_traces.markdown.measures import Measures
 from build_traces.markdown.ops import Ops
 from build_traces.markdown.predict import Predict
 from build_traces.markdown.predictions import Predictions
 from build_traces.markdown.preflight import Preflight
 from build_traces.markdown.profile import Profile
 from build_traces.markdown.reproduce import Reproduce
+from build_traces.markdown.roofline import Roofline
 from build_traces.markdown.stagefacts import StageFacts
 from build_traces.markdown.timeline import Timeline
 
@@ -43,17 +46,20 @@ RECORDING_VARIABLE = "RECORDING"
 BLOCKS: dict[str, type[TraceBlock]] = {
     "claim": ClaimFigure,
     "claims": Audit,
+    "distribution": Distribution,
     "facts": FactTables,
     "generated": Generated,
     "kernel-names": KernelNames,
     "kernels": Kernels,
     "lab": LabFigure,
     "ladder": LadderTable,
+    "measures": Measures,
     "ops": Ops,
     "predict": Predict,
     "predictions": Predictions,
     "profile": Profile,
     "reproduce": Reproduce,
+    "roofline": Roofline,
     "stagefacts": StageFacts,
     "timeline": Timeline,
 }

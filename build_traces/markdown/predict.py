@@ -20,7 +20,18 @@ from build_traces.markdown.passage import paragraphs, passage
 from build_traces.stage_view import StageView
 
 PREDICTIONS_PAGE = "predictions.md"
-SHOWABLE = ("kernels", "ops", "timeline", "profile", "generated", "stagefacts", "ladder", "claim")
+SHOWABLE = (
+    "kernels",
+    "ops",
+    "timeline",
+    "distribution",
+    "roofline",
+    "profile",
+    "generated",
+    "stagefacts",
+    "ladder",
+    "claim",
+)
 """The blocks that may stand by an explanation."""
 NO_ANSWER = "The recording that this page shows has no answer to this question"
 

@@ -26,10 +26,11 @@ def figure(repository, header: str, name: str = "page.md") -> Element:
 
 @pytest.mark.parametrize("name", [n for n, b in BLOCKS.items() if b.ARGUMENT is not False and b.OF_STAGES])
 def test_every_block_is_a_figure_that_names_itself(repository, name: str) -> None:
-    made = figure(repository, f"{name} | mlp_eager")
+    option = "\n    facts: error" if name == "measures" else ""
+    made = figure(repository, f"{name} | mlp_eager{option}")
     assert made.tag == "figure"
     assert made.get("class") == f"trace-block trace-block--{name}"
-    assert made.get("data-stage") == (None if name == "ladder" else "mlp_eager")
+    assert made.get("data-stage") == (None if name in ("ladder", "measures") else "mlp_eager")
 
 
 @pytest.mark.parametrize("header", ["kernels | mlp_eager", "ladder", "facts", "kernel-names"])
