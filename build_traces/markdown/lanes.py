@@ -6,11 +6,12 @@ from dataclasses import dataclass
 from build_traces.kernel_names import decode
 from build_traces.stage_view import StageView
 from build_traces.trace import Activity, Call, Op
+from build_traces.work_kinds import work_kind
 
 
 @dataclass(frozen=True)
 class Bar:
-    """`kind` is op, annotation, call, kernel, memset or memcpy; times from the start of the step."""
+    """`kind` is op, annotation, call or a kind of GPU work; times from the start of the step."""
 
     kind: str
     name: str
@@ -119,15 +120,20 @@ def pack(intervals: Sequence[tuple[float, float]]) -> list[int]:
     return rows
 
 
+def idle_spans(bars: Sequence[Bar]) -> list[tuple[float, float]]:
+    """From when to when none of these bars is, between the first one's start and the last one's end."""
+    spans, reached = [], None
+    for bar in sorted(bars, key=lambda bar: bar.start_us):
+        if reached is not None and bar.start_us > reached:
+            spans.append((reached, bar.start_us))
+        reached = bar.end_us if reached is None else max(reached, bar.end_us)
+    return spans
+
+
 def idle_share(bars: Sequence[Bar]) -> float:
     """The share of the time between the first bar's start and the last bar's end in which no bar is."""
-    ordered = sorted(bars, key=lambda bar: bar.start_us)
-    reached, busy = ordered[0].start_us, 0.0
-    for bar in ordered:
-        busy += max(0.0, bar.end_us - max(reached, bar.start_us))
-        reached = max(reached, bar.end_us)
-    span = reached - ordered[0].start_us
-    return 1 - busy / span if span else 0.0
+    span = max(bar.end_us for bar in bars) - min(bar.start_us for bar in bars)
+    return sum(end - start for start, end in idle_spans(bars)) / span if span else 0.0
 
 
 def plural(count: int, word: str) -> str:
@@ -145,4 +151,11 @@ def _call_bar(call: Call, row: int, origin_us: float) -> Bar:
 
 def _gpu_bar(activity: Activity, row: int, origin_us: float) -> Bar:
     label = decode(activity.name).short if activity.kind == "kernel" else activity.kind
-    return Bar(activity.kind, activity.name, label, row, activity.start_us - origin_us, activity.dur_us)
+    return Bar(
+        work_kind(activity.kind, activity.name),
+        activity.name,
+        label,
+        row,
+        activity.start_us - origin_us,
+        activity.dur_us,
+    )

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from xml.etree.ElementTree import Element
 
 from build_traces.markdown.html import append, element
-from build_traces.markdown.lanes import Bar, Lanes, Link
+from build_traces.markdown.lanes import Bar, Lanes, Link, idle_spans
 from build_traces.markdown.value import shown
 
 WIDTH = 760
@@ -51,6 +51,7 @@ def draw(stages: Sequence[Lanes], id_: str, title: str, description: str) -> Ele
         "svg",
         element("title", title, id=f"{id_}-title"),
         element("desc", description, id=f"{id_}-desc"),
+        _hatching(f"{id_}-hatch"),
         _axis(end_us, scale, height),
         class_="timeline",
         role="img",
@@ -65,7 +66,7 @@ def draw(stages: Sequence[Lanes], id_: str, title: str, description: str) -> Ele
     )
     top = AXIS_HEIGHT
     for lanes in stages:
-        append(svg, _stage(lanes, scale, top))
+        append(svg, _stage(lanes, scale, top, f"{id_}-hatch"))
         top += _height(lanes)
     return svg
 
@@ -82,6 +83,13 @@ def tick_step(end_us: float) -> float:
     """The smallest 1, 2 or 5 times a power of ten that needs at most MOST_TICKS ticks."""
     power = 10.0 ** math.floor(math.log10(end_us / MOST_TICKS)) if end_us > 0 else 1.0
     return next(power * m for m in (1, 2, 5, 10) if power * m * MOST_TICKS >= end_us)
+
+
+def _hatching(id_: str) -> Element:
+    """Slanted lines over pointwise kernels: the second most common kind is told from GEMMs without colour."""
+    lines = element("path", d="M-1,1 l2,-2 M0,6 l6,-6 M5,7 l2,-2", class_="tl-hatch")
+    pattern = element("pattern", lines, id=id_, width="6", height="6", patternUnits="userSpaceOnUse")
+    return element("defs", pattern)
 
 
 def _axis(end_us: float, scale: Scale, height: int) -> Element:
@@ -112,7 +120,7 @@ class Rows:
         return self.top + TITLE_HEIGHT + row * ROW_HEIGHT + (GAP_HEIGHT if row >= self.first_gpu_row else 0)
 
 
-def _stage(lanes: Lanes, scale: Scale, top: int) -> Element:
+def _stage(lanes: Lanes, scale: Scale, top: int, hatch: str) -> Element:
     rows = Rows(top, lanes.first_gpu_row)
     group = element("g", class_="tl-stage", data_stage=lanes.stage)
     append(group, element("text", lanes.stage, class_="tl-title", x="4", y=str(top + 17)))
@@ -120,12 +128,23 @@ def _stage(lanes: Lanes, scale: Scale, top: int) -> Element:
         append(group, element("text", lane.name, class_="tl-lane", x="4", y=str(rows.y(lane.row) + 12)))
     for link in lanes.links:
         append(group, _link(link, scale, rows))
+    for lane in lanes.lanes:
+        on_lane = [bar for bar in lanes.gpu_bars if bar.row == lane.row]
+        for start_us, end_us in idle_spans(on_lane):
+            append(group, _idle(start_us, end_us, scale, rows.y(lane.row)))
     for bar in (*lanes.cpu_bars, *lanes.gpu_bars):
-        _bar(group, bar, scale, rows)
+        _bar(group, bar, scale, rows, hatch)
     return group
 
 
-def _bar(group: Element, bar: Bar, scale: Scale, rows: Rows) -> None:
+def _idle(start_us: float, end_us: float, scale: Scale, y: int) -> Element:
+    middle = str(y + BAR_HEIGHT // 2)
+    said = f"idle\n{shown(end_us - start_us)} µs, from {shown(start_us)} µs"
+    ends = {"x1": scale.x(start_us), "x2": scale.x(end_us), "y1": middle, "y2": middle}
+    return element("line", element("title", said), class_="tl-idle", **ends)
+
+
+def _bar(group: Element, bar: Bar, scale: Scale, rows: Rows, hatch: str) -> None:
     y = rows.y(bar.row)
     rect = element(
         "rect",
@@ -137,6 +156,9 @@ def _bar(group: Element, bar: Bar, scale: Scale, rows: Rows) -> None:
         height=str(BAR_HEIGHT),
     )
     append(group, rect)
+    if bar.kind == "pointwise":
+        places = {name: str(rect.get(name)) for name in ("x", "y", "width", "height")}
+        append(group, element("rect", class_="tl-over", fill=f"url(#{hatch})", **places))
     label = label_that_fits(bar.label, bar.dur_us * scale.px_per_us)
     if label:
         x = _px(LEFT + bar.start_us * scale.px_per_us + LABEL_PADDING / 2)

@@ -6,7 +6,7 @@ from xml.etree.ElementTree import Element
 from build_traces.markdown.block import STEP_OPTION, TraceBlock, figure_of, origin
 from build_traces.markdown.conversion import Conversion
 from build_traces.markdown.html import append, element, scrolling
-from build_traces.markdown.lanes import Lanes, idle_share, lanes_of, plural
+from build_traces.markdown.lanes import Lanes, idle_share, idle_spans, lanes_of, plural
 from build_traces.markdown.svg import draw
 from build_traces.markdown.value import shown
 from build_traces.recording import TRACE_FILE
@@ -16,10 +16,14 @@ KINDS = {
     "op": "ops",
     "annotation": "annotations",
     "call": "calls",
-    "kernel": "kernels",
+    "gemm": "GEMMs",
+    "pointwise": "pointwise kernels",
+    "kernel": "other kernels",
     "memset": "memsets",
     "memcpy": "memcpys",
+    "idle": "the GPU idles",
 }
+KERNELS = ("gemm", "pointwise", "kernel")
 
 
 class Timeline(TraceBlock):
@@ -50,6 +54,8 @@ def _legend(lanes: list[Lanes]) -> Element:
     """The colours of what is in the picture."""
     kinds = {bar.kind for lane in lanes for bar in (*lane.cpu_bars, *lane.gpu_bars)}
     line = element("p", class_="tl-legend")
+    if any(idle_spans(lane.gpu_bars) for lane in lanes):
+        kinds.add("idle")
     for kind, name in KINDS.items():
         if kind in kinds:
             append(line, element("span", name, class_=f"tl-key tl-key--{kind}"))
@@ -60,7 +66,8 @@ def _legend(lanes: list[Lanes]) -> Element:
 def _in_words(lanes: Lanes) -> str:
     """What the picture shows, for those who do not see it."""
     counts = ", ".join(
-        plural(sum(bar.kind == kind for bar in lanes.gpu_bars), kind) for kind in ("kernel", "memset", "memcpy")
+        plural(sum(bar.kind in kinds for bar in lanes.gpu_bars), word)
+        for word, kinds in (("kernel", KERNELS), ("memset", ("memset",)), ("memcpy", ("memcpy",)))
     )
     if not lanes.gpu_bars:
         return f"{lanes.stage}: a step of {shown(lanes.step_us)} µs with no work on the GPU."

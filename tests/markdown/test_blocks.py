@@ -489,8 +489,8 @@ def test_a_timeline_explains_the_colours_it_uses_and_no_others(repository) -> No
         for span in figure(repository, "timeline | mlp_eager").iter("span")
         if "tl-key" in span.get("class", "")
     ]
-    # The probe's eager MLP has ops, its label, calls, kernels and memsets, and no memcpy.
-    assert keys == ["ops", "annotations", "calls", "kernels", "memsets"]
+    # The probe's eager MLP has ops, its label, calls, two kinds of kernels, memsets, gaps between, and no memcpy.
+    assert keys == ["ops", "annotations", "calls", "GEMMs", "pointwise kernels", "memsets", "the GPU idles"]
 
 
 def test_equal_idle_calls_in_a_row_share_a_line(repository, edit_trace: Callable) -> None:

@@ -1,6 +1,7 @@
 """The geometry of timelines: what is drawn stands where its time says, on one scale."""
 
 from collections.abc import Callable
+from itertools import pairwise
 from xml.etree.ElementTree import Element
 
 import pytest
@@ -34,6 +35,16 @@ def rects(root: Element, name: str) -> list[tuple[float, float]]:
     return [(float(r.get("x")), float(r.get("width"))) for r in with_class(root, name) if r.tag == "rect"]
 
 
+KERNELS = ("tl-gemm", "tl-pointwise", "tl-kernel")
+GPU = (*KERNELS, "tl-memset", "tl-memcpy")
+
+
+def gpu_rects(root: Element, names: tuple[str, ...]) -> list[Element]:
+    """The bars of these classes from left to right."""
+    found = [r for name in names for r in with_class(root, name) if r.tag == "rect"]
+    return sorted(found, key=lambda r: float(r.get("x")))
+
+
 def test_a_bar_is_as_long_as_its_time_and_starts_where_it_starts(repository) -> None:
     made = figure(repository, "mlp_eager mlp_compiled")
     scale = float(made.find(".//svg").get("data-px-per-us"))
@@ -41,12 +52,13 @@ def test_a_bar_is_as_long_as_its_time_and_starts_where_it_starts(repository) -> 
         view = repository.facts().view(stage)
         step = view.trace.steps[view.shown_step - 1]
         (group,) = [g for g in made.iter("g") if g.get("data-stage") == stage]
-        for kind in ("kernel", "memset"):
+        for kind, names in (("kernel", KERNELS), ("memset", ("tl-memset",))):
             expected = [
                 (LEFT + (a.start_us - step.start_us) * scale, a.dur_us * scale)
                 for a in view.trace.of_kind(kind, step.number)
             ]
-            assert rects(group, f"tl-{kind}") == [pytest.approx(pair, abs=0.02) for pair in expected]
+            drawn = [(float(r.get("x")), float(r.get("width"))) for r in gpu_rects(group, names)]
+            assert drawn == [pytest.approx(pair, abs=0.02) for pair in expected]
         launches = [
             (LEFT + (c.start_us - step.start_us) * scale, c.dur_us * scale) for c in view.trace.launches(step.number)
         ]
@@ -82,7 +94,7 @@ def test_each_launch_is_linked_to_what_it_started(repository) -> None:
     made = figure(repository, "mlp_eager")
     links = with_class(made, "tl-link")
     calls = {r.get("x"): r for r in with_class(made, "tl-call") if r.tag == "rect"}
-    started = {r.get("x"): r for name in ("tl-kernel", "tl-memset") for r in with_class(made, name)}
+    started = {r.get("x"): r for name in ("tl-gemm", "tl-pointwise", "tl-memset") for r in with_class(made, name)}
     # Five kernels and two memsets, each by a launch of its own.
     assert len(links) == 7
     assert {link.get("x1") for link in links} == set(calls)
@@ -193,13 +205,29 @@ def test_everything_drawn_is_inside_the_picture(repository) -> None:
 def test_colours_are_classes(repository) -> None:
     made = figure(repository, "mlp_eager")
     kinds = {r.get("class") for r in made.iter("rect")}
-    assert kinds == {"tl-op", "tl-annotation", "tl-call", "tl-kernel", "tl-memset"}
-    assert not [e for e in made.iter() if {"fill", "stroke"} & set(e.keys())]
+    assert kinds == {"tl-op", "tl-annotation", "tl-call", "tl-gemm", "tl-pointwise", "tl-over", "tl-memset"}
+    assert not [e for e in made.iter() if e.get("class") != "tl-over" and {"fill", "stroke"} & set(e.keys())]
+
+
+def test_gemms_pointwise_kernels_and_idle_time_are_told_apart_without_colour(repository) -> None:
+    """By lines over the pointwise ones, by a dotted line where the GPU idles, and by words in the key."""
+    made = figure(repository, "mlp_eager")
+    # gate GEMM, GELU, up GEMM, mul, down GEMM
+    assert (len(rects(made, "tl-gemm")), len(rects(made, "tl-pointwise"))) == (3, 2)
+    assert rects(made, "tl-over") == rects(made, "tl-pointwise")
+    (pattern,) = made.iter("pattern")
+    assert {r.get("fill") for r in with_class(made, "tl-over")} == {f"url(#{pattern.get('id')})"}
+    work = [(float(r.get("x")), float(r.get("width"))) for r in gpu_rects(made, GPU)]
+    ends = [(x + width, after) for (x, width), (after, _) in pairwise(work)]
+    gaps = [(float(e.get("x1")), float(e.get("x2"))) for e in with_class(made, "tl-idle")]
+    assert gaps == [pytest.approx(gap, abs=0.03) for gap in ends if gap[1] - gap[0] > 0.03]
+    key = {text(e) for e in made.iter("span") if (e.get("class") or "").startswith("tl-key")}
+    assert key == {"ops", "annotations", "calls", "GEMMs", "pointwise kernels", "memsets", "the GPU idles"}
 
 
 def test_a_bar_names_itself_whole(repository) -> None:
     view = repository.facts().view("mlp_eager")
-    names = [r.find("title").text.split("\n")[0] for r in with_class(figure(repository, "mlp_eager"), "tl-kernel")]
+    names = [r.find("title").text.split("\n")[0] for r in gpu_rects(figure(repository, "mlp_eager"), KERNELS)]
     step = view.trace.steps[view.shown_step - 1].number
     assert names == [k.name for k in view.trace.kernels(step)]
     labels = {text(e) for e in with_class(figure(repository, "mlp_eager"), "tl-label")}
@@ -220,7 +248,7 @@ def test_each_stage_has_a_download_and_a_way_into_perfetto(repository) -> None:
 def test_two_timelines_on_a_page_have_ids_of_their_own(repository) -> None:
     block = "/// timeline | mlp_eager\n///\n\n"
     ids = [e.get("id") for e in parse(repository.page(block * 2)).iter() if e.get("id")]
-    assert len(ids) == len(set(ids)) == 4
+    assert len(ids) == len(set(ids)) == 6  # title, description and hatching of each
 
 
 def test_streams_of_several_gpus_say_which(repository, edit_trace: Callable) -> None:
