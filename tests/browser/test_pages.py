@@ -112,3 +112,34 @@ def test_a_stage_page_can_be_read_without_scripts(site: Site, browser: Browser) 
     published = next((site.folder / "recordings").glob("*/mlp_eager/trace.json.gz"))
     assert downloading.value.path().read_bytes() == published.read_bytes()
     context.close()
+
+
+PAPER = """() => {
+    const seen = element => getComputedStyle(element);
+    const bar = document.querySelector(".timeline rect.tl-gemm");
+    const drawing = document.querySelector(".timeline").getBoundingClientRect();
+    return {page: seen(document.body).backgroundColor, text: seen(document.querySelector(".md-content p")).color,
+            bar: seen(bar).fill, right: drawing.right, room: document.documentElement.clientWidth,
+            buttons: [...document.querySelectorAll(".predict-button")].filter(b => b.offsetParent !== null).length};
+}"""
+
+
+def on_paper(color: str) -> float:
+    """How light `rgb(…)` or `rgba(…)` is over white, 0 to 255."""
+    red, green, blue, *alpha = map(float, color.partition("(")[2].rstrip(")").split(","))
+    opaque = alpha[0] if alpha else 1.0
+    return opaque * (red + green + blue) / 3 + (1 - opaque) * 255
+
+
+def test_a_page_is_printed_light_and_whole_from_a_dark_screen(site: Site, browser: Browser) -> None:
+    context = browser.new_context(viewport={"width": 718, "height": 1000}, color_scheme="dark")  # A4 at 96 px an inch
+    page = context.new_page()
+    page.goto(site.url + "chapters/compile-the-mlp/")
+    page.emulate_media(media="print", color_scheme="dark")
+    paper = page.evaluate(PAPER)
+    context.close()
+    assert on_paper(paper["page"]) > 240
+    assert on_paper(paper["text"]) < 60
+    assert paper["bar"] == "rgb(27, 111, 174)"  # the light scheme's blue
+    assert paper["right"] <= paper["room"]
+    assert paper["buttons"] == 0
