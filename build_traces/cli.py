@@ -11,8 +11,20 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextC
 from rich.table import Table
 
 from build_traces import check as site_check
+from build_traces import (
+    freshness,
+    ladder,
+    links,
+    local_kernels,
+    notebooks,
+    plan,
+    record,
+    record_sweeps,
+    recording,
+    two_builds,
+    verify,
+)
 from build_traces import labs as lab_recorder
-from build_traces import ladder, links, local_kernels, notebooks, record, recording, two_builds, verify
 from build_traces.cli_traces import app as traces
 from build_traces.errors import BuildTracesError, RecordingError
 from build_traces.processes import Limits
@@ -28,7 +40,8 @@ out = Console(highlight=False, soft_wrap=True)
 err = Console(stderr=True, highlight=False, soft_wrap=True)
 
 Stages = Annotated[
-    list[str] | None, typer.Option("--stages", help="Stages to take, separated by commas; all of them without it.")
+    list[str] | None,
+    typer.Option("--stages", help="Stages and sweeps to take, separated by commas; all of them without it."),
 ]
 Out = Annotated[Path, typer.Option("--out", help="The folder of recordings.")]
 Snippets = Annotated[Path, typer.Option("--snippets", help="The folder of snippets and ladder.toml.")]
@@ -40,7 +53,7 @@ RecordingName = Annotated[
 SNIPPETS = Path("snippets")
 
 
-def _select(loaded: ladder.Ladder, stages: list[str] | None) -> tuple[ladder.Stage, ...]:
+def _select(loaded: ladder.Ladder, stages: list[str] | None) -> tuple[ladder.Recorded, ...]:
     return loaded.select([name for names in stages or [] for name in names.split(",") if name])
 
 
@@ -48,11 +61,16 @@ def _select(loaded: ladder.Ladder, stages: list[str] | None) -> tuple[ladder.Sta
 def record_command(
     stages: Stages = None,
     everything: Annotated[bool, typer.Option("--all", help="Record fresh ones too, not only stale ones.")] = False,
-    processes: Annotated[int, typer.Option(min=1, help="Fresh processes a stage.")] = 5,
+    processes: Annotated[
+        int | None, typer.Option(min=1, help="Fresh processes; without it 5 a stage and 3 a sweep.")
+    ] = None,
     out_folder: Out = recording.RECORDINGS,
     snippets: Snippets = SNIPPETS,
     time_limit: TimeLimit = 300,
     labs: Annotated[bool, typer.Option("--labs", help="Run the labs, and none of the stages.")] = False,
+    only_plan: Annotated[
+        bool, typer.Option("--plan", help="Record nothing: print what would run and how long it takes, about.")
+    ] = False,
 ) -> None:
     """Run stages under the profiler on this machine's GPU and keep what it saw."""
     loaded = ladder.load(snippets)
@@ -66,9 +84,14 @@ def record_command(
         out=out_folder,
         stages=_select(loaded, stages),
         everything=everything,
-        processes=processes,
+        processes=processes or record.PROCESSES,
+        sweep_processes=processes or record_sweeps.PROCESSES,
         limits=Limits(time_limit),
     )
+    if only_plan:
+        for line in plan.lines(request):
+            out.print(line, markup=False)
+        return
     with _progress() as reporter:
         outcome = record.record(request, reporter)
     out.print(f"recording {outcome.folder.name}: {len(outcome.recorded)} recorded, {len(outcome.failed)} failed")
@@ -123,7 +146,7 @@ def verify_command(
 def list_command(
     name: RecordingName = None, out_folder: Out = recording.RECORDINGS, snippets: Snippets = SNIPPETS
 ) -> None:
-    """Show the stages, whether their recording is fresh, stale or missing, and why."""
+    """Show the stages and sweeps, whether their recording is fresh, stale or missing, and why."""
     loaded = ladder.load(snippets)
     folders = _recordings(out_folder, name)
     for folder in folders:
@@ -134,7 +157,7 @@ def list_command(
         )
         for column in ("stage", "state", "why"):
             table.add_column(column, overflow="fold")
-        for status in recording.statuses(loaded, folder, machine):
+        for status in freshness.statuses(loaded, folder, machine):
             table.add_row(status.stage.name, status.state.value, status.why)
         out.print(table)
     _list_labs()
@@ -228,6 +251,10 @@ class _Bar:
     def stage_done(self, stage: str, time_us: Spread) -> None:
         times = f"{time_us.median:.1f} µs ({time_us.low:.1f}–{time_us.high:.1f})"
         self._progress.console.print(f"recorded {stage:24} {times}", markup=False)
+
+    def sweep_done(self, sweep: str, graphs: int, first_calls_ms: Spread) -> None:
+        times = f"{first_calls_ms.median / 1e3:.2f} s ({first_calls_ms.low / 1e3:.2f}–{first_calls_ms.high / 1e3:.2f})"
+        self._progress.console.print(f"recorded {sweep:24} {graphs} graphs, first calls {times}", markup=False)
 
     def stage_failed(self, error: RecordingError) -> None:
         self._progress.console.print(f"FAILED {error}", markup=False)

@@ -11,6 +11,7 @@ from build_traces.errors import EntryError, unknown_name
 from build_traces.facts import STEP
 from build_traces.kernel_fields import KERNEL_FIELDS
 from build_traces.ladder import Ladder
+from build_traces.sweep_vocabulary import CALL_FIELDS, SWEEP_FACTS
 from build_traces.vocabulary import STAGE_FACTS
 
 ID = re.compile(r"[A-Za-z][A-Za-z0-9]*(?:-[A-Za-z0-9]+)*")
@@ -71,8 +72,11 @@ def _check_name(path: str, ladder: Ladder) -> None:
     stage, _, rest = path.partition(".")
     if stage == "recording" or not rest:
         return  # the facts say what is wrong
+    if stage in ladder.sweep_names:
+        _check_sweep_name(stage, rest)
+        return
     if stage not in ladder.names:
-        unknown_name("stage", stage, [*ladder.names, "recording"])
+        unknown_name("stage", stage, [*ladder.names, *ladder.sweep_names, "recording"])
     if STEP.fullmatch(rest.partition(".")[0]):
         rest = rest.partition(".")[2]
     name, _, key = rest.partition(".")
@@ -81,3 +85,13 @@ def _check_name(path: str, ladder: Ladder) -> None:
     field = key.partition(".")[2].partition(".")[0]
     if name == "kernel" and field not in KERNEL_FIELDS:
         unknown_name("kernel field", field, list(KERNEL_FIELDS))
+
+
+def _check_sweep_name(sweep: str, rest: str) -> None:
+    """The names of a sweep's calls are the recording's."""
+    name, _, key = rest.partition(".")
+    if name not in SWEEP_FACTS:
+        unknown_name("fact", name, list(SWEEP_FACTS), prefix=f"{sweep}.")
+    field = key.partition(".")[2].partition(".")[0]
+    if name == "call" and field not in CALL_FIELDS:
+        unknown_name("field of a call", field, list(CALL_FIELDS))

@@ -22,8 +22,9 @@ from build_traces.export_format import (
     TraceRows,
     WorkRow,
 )
+from build_traces.freshness import State, status
 from build_traces.ladder import Ladder, Stage
-from build_traces.recording import GpuWork, Process, Recording, State, status
+from build_traces.recording import GpuWork, Process, Recording
 from build_traces.trace import Activity, Trace
 
 

@@ -20,15 +20,23 @@ class Role(Enum):
     TIME_COLD = "time-cold"
     PROFILE_COLD = "profile-cold"
     COUNT_BYTES = "count-bytes"
+    SWEEP = "sweep"
+    FILL_CACHES = "fill-caches"
+    LOG_COMPILES = "log-compiles"
 
 
 class Job(msgspec.Struct, frozen=True):
-    """One fresh process. `folder` is its own, empty; the answer and the trace go there."""
+    """One fresh process. `folder` is its own, empty; the answer and the trace go there.
+
+    `snippet` and `setup` (`module.function`) are of a sweep; the snippet of a stage has the stage's name.
+    """
 
     role: Role
     folder: str
     snippets: str = ""
     stage: str = ""
+    snippet: str = ""
+    setup: str = ""
 
     def path(self, name: str) -> Path:
         return Path(self.folder) / name
@@ -40,6 +48,13 @@ READY_FILE = "ready"
 """Made by a process that has imported and waits for its turn."""
 RAW_TRACE_FILE = "trace.json"
 TABLE_FILE = "profile.txt"
+TORCH_TRACE_FOLDER = "torch-trace"
+"""Where torch writes its structured log, in a process that is asked for it."""
+
+
+def sweep_trace_file(number: int) -> str:
+    """The trace of a sweep's call, counted from 1."""
+    return f"trace-{number}.json"
 
 
 class Probe(msgspec.Struct, frozen=True):

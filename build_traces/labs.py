@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING
 
 from build_traces import machine
 from build_traces.errors import RecordingError
+from build_traces.freshness import State
 from build_traces.jobs import Probe
 from build_traces.notebooks import (
     KERNEL,
@@ -34,7 +35,6 @@ from build_traces.notebooks import (
 )
 from build_traces.processes import CACHE_FOLDER, KNOWN_CAUSES, LOG_FILE, WORKER, Limits, Workplace
 from build_traces.record import LOGS
-from build_traces.recording import State
 
 if TYPE_CHECKING:
     from jupyter_client.manager import KernelManager

@@ -1,4 +1,4 @@
-"""The ladder: which stages there are, in which order, and the hash that says whether one is stale."""
+"""The ladder: which stages and sweeps there are, in which order, and the hash that says whether one is stale."""
 
 import ast
 import hashlib
@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from build_traces.errors import LadderError
+from build_traces.sweeps import Sweep, read_sweep
 
 LADDER_FILE = "ladder.toml"
 STAGE_KEYS = {"name", "title", "against", "cold", "chapter", "rung"}
@@ -29,17 +30,41 @@ class Stage:
     chapter: int = 0
     rung: bool = True
 
+    @property
+    def snippets(self) -> tuple[Path, ...]:
+        """The files that a recording of this stage begins from."""
+        return (self.snippet,)
+
+    @property
+    def settings(self) -> str:
+        """What a recording depends on besides files."""
+        return f"cold={self.cold}\n"
+
+
+Recorded = Stage | Sweep
+"""What is recorded by itself, and is fresh or stale."""
+
 
 @dataclass(frozen=True)
 class Ladder:
-    """The stages in the order in which a reader climbs them."""
+    """The stages in the order in which a reader climbs them, and the sweeps."""
 
     snippets: Path
     stages: tuple[Stage, ...]
+    sweeps: tuple[Sweep, ...] = ()
 
     @property
     def names(self) -> tuple[str, ...]:
         return tuple(stage.name for stage in self.stages)
+
+    @property
+    def recorded(self) -> tuple[Recorded, ...]:
+        """Stages, then sweeps."""
+        return (*self.stages, *self.sweeps)
+
+    @property
+    def sweep_names(self) -> tuple[str, ...]:
+        return tuple(sweep.name for sweep in self.sweeps)
 
     @property
     def rungs(self) -> tuple[Stage, ...]:
@@ -53,13 +78,25 @@ class Ladder:
         raise LadderError(
             f"there is no stage {name!r}",
             where=str(self.snippets / LADDER_FILE),
-            hint=f"the stages are {', '.join(self.names)}",
+            hint=f"the stages are {', '.join(self.names)}"
+            + (f"; the sweeps are {', '.join(self.sweep_names)}" if self.sweeps else ""),
         )
 
-    def select(self, names: list[str]) -> tuple[Stage, ...]:
-        """The named stages in the ladder's order, all of them for an empty list."""
-        chosen = {self.stage(name).name for name in names}
-        return tuple(s for s in self.stages if not names or s.name in chosen)
+    def sweep(self, name: str) -> Sweep:
+        """Raises LadderError that lists the sweeps there are."""
+        for sweep in self.sweeps:
+            if sweep.name == name:
+                return sweep
+        raise LadderError(
+            f"there is no sweep {name!r}",
+            where=str(self.snippets / LADDER_FILE),
+            hint=f"the sweeps are {', '.join(self.sweep_names) or 'none'}",
+        )
+
+    def select(self, names: list[str]) -> tuple[Recorded, ...]:
+        """The named stages and sweeps in the ladder's order, all of them for an empty list."""
+        chosen = {name if name in self.sweep_names else self.stage(name).name for name in names}
+        return tuple(one for one in self.recorded if not names or one.name in chosen)
 
 
 def load(snippets: Path) -> Ladder:
@@ -77,15 +114,18 @@ def load(snippets: Path) -> Ladder:
     if not entries:
         raise LadderError("lists no stage", where=str(path), hint='add one as [[stage]] with name = "…"')
     stages = tuple(_stage(entry, snippets, path) for entry in entries)
+    sweeps = tuple(read_sweep(entry, snippets, path) for entry in data.get("sweep", []))
     names = [stage.name for stage in stages]
+    everything = [*names, *(sweep.name for sweep in sweeps)]
+    for name in everything:
+        if everything.count(name) > 1:
+            raise LadderError(f"stage {name!r} is listed twice", where=str(path))
     for stage in stages:
-        if names.count(stage.name) > 1:
-            raise LadderError(f"stage {stage.name!r} is listed twice", where=str(path))
         if stage.against not in names:
             raise LadderError(
                 f"stage {stage.name!r} is set against {stage.against!r}, which is no stage", where=str(path)
             )
-    return Ladder(snippets, stages)
+    return Ladder(snippets, stages, sweeps)
 
 
 def _stage(entry: dict[str, Any], snippets: Path, path: Path) -> Stage:
@@ -117,10 +157,10 @@ def _stage(entry: dict[str, Any], snippets: Path, path: Path) -> Stage:
     )
 
 
-def sources(stage: Stage) -> tuple[Path, ...]:
-    """The snippet and every sibling snippet that it imports, directly or not, by name."""
+def sources(recorded: Recorded) -> tuple[Path, ...]:
+    """Its snippets and every sibling snippet that they import, directly or not, by name."""
     found: dict[str, Path] = {}
-    waiting = [stage.snippet]
+    waiting = list(recorded.snippets)
     while waiting:
         path = waiting.pop()
         if path.name in found:
@@ -144,10 +184,10 @@ def _imports(path: Path) -> set[str]:
     return modules
 
 
-def digest(stage: Stage) -> str:
-    """sha256 over what a recording of this stage depends on: its sources and whether it is cold."""
-    sha = hashlib.sha256(f"cold={stage.cold}\n".encode())
-    for path in sources(stage):
+def digest(recorded: Recorded) -> str:
+    """sha256 over what a recording depends on: the sources, and whether a stage is cold, or a sweep's settings."""
+    sha = hashlib.sha256(recorded.settings.encode())
+    for path in sources(recorded):
         content = path.read_bytes()
         sha.update(f"{path.name} {len(content)}\n".encode())
         sha.update(content)

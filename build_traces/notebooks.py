@@ -17,8 +17,9 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from build_traces.errors import BuildTracesError
+from build_traces.freshness import State
 from build_traces.half_made import write_whole
-from build_traces.recording import State, short_commit
+from build_traces.recording import short_commit
 
 if TYPE_CHECKING:
     from nbformat import NotebookNode

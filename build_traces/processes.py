@@ -15,7 +15,7 @@ from typing import TypeVar
 import msgspec
 
 from build_traces.errors import RecordingError
-from build_traces.jobs import ANSWER_FILE, GO, JOB_FILE, NO_GPU, READY_FILE, Job, Role
+from build_traces.jobs import ANSWER_FILE, GO, JOB_FILE, NO_GPU, READY_FILE, TORCH_TRACE_FOLDER, Job, Role
 
 T = TypeVar("T")
 
@@ -48,11 +48,16 @@ def environ(job: Job, caches: Path | None = None) -> dict[str, str]:
     """The environment of a fresh process: compile caches of its own, empty unless `caches` names old ones."""
     root = caches or job.path(CACHE_FOLDER)
     package_root = str(Path(__file__).parent.parent)
-    return os.environ | {
-        "TORCHINDUCTOR_CACHE_DIR": str(root / "inductor"),
-        "TRITON_CACHE_DIR": str(root / "triton"),
-        "PYTHONPATH": os.pathsep.join(filter(None, (package_root, os.environ.get("PYTHONPATH")))),
-    }
+    log = {"TORCH_TRACE": str(job.path(TORCH_TRACE_FOLDER))} if job.role is Role.LOG_COMPILES else {}
+    return (
+        os.environ
+        | log
+        | {
+            "TORCHINDUCTOR_CACHE_DIR": str(root / "inductor"),
+            "TRITON_CACHE_DIR": str(root / "triton"),
+            "PYTHONPATH": os.pathsep.join(filter(None, (package_root, os.environ.get("PYTHONPATH")))),
+        }
+    )
 
 
 def write_job(job: Job) -> Path:

@@ -1,4 +1,4 @@
-"""Record stages: run each in fresh processes on the GPU and keep what the profiler saw.
+"""Record stages and sweeps: run each in fresh processes on the GPU and keep what the profiler saw.
 
 For the operator of a GPU machine, through `python -m build_traces record`. This side never
 imports torch: the processes it starts do (worker.py).
@@ -13,16 +13,17 @@ from collections import deque
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
-from typing import Protocol
 
 import msgspec
 
-from build_traces import counters, machine, trace
-from build_traces.errors import BuildTracesError, RecordingError
+from build_traces import counters, machine, record_sweeps, trace
+from build_traces.errors import RecordingError
+from build_traces.freshness import State, status
 from build_traces.half_made import half_made_folder, write_whole
 from build_traces.jobs import RAW_TRACE_FILE, TABLE_FILE, Job, Role, Timing
-from build_traces.ladder import Ladder, Stage, digest
+from build_traces.ladder import Ladder, Recorded, Stage, digest
 from build_traces.processes import CACHE_FOLDER, WORKER, Batch, Limits, Workplace, decode_answer
 from build_traces.recording import (
     ENVIRONMENT_FILE,
@@ -33,18 +34,19 @@ from build_traces.recording import (
     Environment,
     GpuWork,
     Process,
-    Spread,
     StageRecord,
-    State,
     encode,
     open_recording,
     record_command,
     recording_name,
     spread,
-    status,
     step_time_us,
 )
+from build_traces.reporting import Outcome, Reporter, Tally
+from build_traces.sweeps import Sweep
 
+PROCESSES = 5
+"""One compile is one draw: fewer would not show how far apart the draws lie."""
 LOGS = Path(".record-logs")
 INDUCTOR_CODE = ("async_compile", "def call(")
 """What a Python file of Inductor's cache holds if it is the code of a whole graph."""
@@ -56,32 +58,14 @@ class Request:
 
     ladder: Ladder
     out: Path
-    stages: tuple[Stage, ...]
+    stages: tuple[Recorded, ...]
     everything: bool = False
-    processes: int = 5
+    processes: int = PROCESSES
+    sweep_processes: int = record_sweeps.PROCESSES
     limits: Limits = field(default_factory=Limits)
     ncu: Path | None = field(default_factory=counters.find_ncu)
     logs: Path = LOGS
     worker: tuple[str, ...] = WORKER
-
-
-class Reporter(Protocol):
-    """Who is told how far the recording is; the command line shows it as a progress bar."""
-
-    def planned(self, recording: str, stages: int, processes: int) -> None: ...
-    def running(self, what: str) -> None: ...
-    def process_done(self) -> None: ...
-    def stage_done(self, stage: str, time_us: Spread) -> None: ...
-    def stage_failed(self, error: RecordingError) -> None: ...
-
-
-@dataclass(frozen=True)
-class Outcome:
-    """Which stages were recorded into which folder, and why the others were not."""
-
-    folder: Path
-    recorded: tuple[str, ...]
-    failed: tuple[RecordingError, ...]
 
 
 @dataclass(frozen=True)
@@ -110,7 +94,7 @@ def record(request: Request, reporter: Reporter) -> Outcome:
     Raises RecordingError where nothing can be recorded at all.
     """
     machine.require_installed("torch", "triton", "kernels", "liger-kernel")
-    if request.processes < 1:
+    if min(request.processes, request.sweep_processes) < 1:
         raise RecordingError("", f"{request.processes} processes measure nothing", hint="give --processes 1 or more")
     commit = machine.source_commit()
     with _workplace(request) as workplace:
@@ -118,16 +102,23 @@ def record(request: Request, reporter: Reporter) -> Outcome:
         folder = request.out / recording_name(probe.gpu, probe.torch)
         environment = machine.environment(probe, commit, request.ncu)
         known = _known_environment(folder, environment, request)
-        todo = [s for s in request.stages if request.everything or _is_due(s, folder, environment.machine)]
-        plans = [_plan(stage, request.processes, workplace) for stage in todo]
+        todo = due(request, folder, environment.machine)
+        plans = [_plan(stage, request.processes, workplace) for stage in todo if isinstance(stage, Stage)]
+        sweeps = [
+            record_sweeps.plan(sweep, request.sweep_processes, workplace) for sweep in todo if isinstance(sweep, Sweep)
+        ]
         processes = sum(len(plan.jobs) + 1 for plan in plans) + (0 if known else request.processes)
-        reporter.planned(folder.name, len(plans), processes)
+        processes += sum(len(plan.jobs) for plan in sweeps)
+        reporter.planned(folder.name, len(todo), processes)
         if known:
             ceilings = known.ceilings
         else:
             ceilings = machine.measure_ceilings(workplace, request.processes, reporter.running, reporter.process_done)
         environment = msgspec.structs.replace(environment, ceilings=ceilings)
-        return _record_stages(plans, workplace, folder, environment, request.ncu, reporter)
+        tally = Tally(workplace, reporter)
+        _record_stages(plans, tally, folder, environment, request.ncu)
+        _record_sweeps(sweeps, tally, folder, environment)
+        return Outcome(folder, tuple(tally.recorded), tuple(tally.failed))
 
 
 def this_machine(request: Request) -> str:
@@ -152,47 +143,39 @@ def _workplace(request: Request) -> Iterator[Workplace]:
         shutil.rmtree(folder, ignore_errors=True)
 
 
-def _is_due(stage: Stage, folder: Path, on: str) -> bool:
-    return status(stage, folder, on).state is not State.FRESH
+def due(request: Request, folder: Path, on: str) -> list[Recorded]:
+    """What of the request is not fresh in this folder, or all of it if everything is asked for."""
+    return [s for s in request.stages if request.everything or status(s, folder, on).state is not State.FRESH]
 
 
-def _record_stages(
-    plans: list[Plan],
-    workplace: Workplace,
-    folder: Path,
-    environment: Environment,
-    ncu: Path | None,
-    reporter: Reporter,
-) -> Outcome:
-    recorded: list[str] = []
-    failed: list[RecordingError] = []
-    batches = _Batches(plans, workplace)
+def _record_stages(plans: list[Plan], tally: Tally, folder: Path, environment: Environment, ncu: Path | None) -> None:
+    batches = _Batches(plans, tally.workplace)
+
+    def one(plan: Plan) -> None:
+        made = _record_stage(plan, batches, tally.workplace, folder, environment, ncu, tally.reporter)
+        _write_environment(folder, environment)
+        times = [step_time_us(process, plan.stage.cold) for process in made.processes]
+        tally.reporter.stage_done(plan.stage.name, spread(times))
+
     try:
         for plan in plans:
-            try:
-                made = _record_stage(plan, batches, workplace, folder, environment, ncu, reporter)
-                # Not before a stage is there: until then the old recording stands, on the machine it names.
-                _write_environment(
-                    folder, msgspec.structs.replace(environment, kernel_packages=machine.kernel_packages())
-                )
-            except (BuildTracesError, OSError) as error:
-                failure = _failure(plan.stage, error)
-                failed.append(workplace.keep_log(failure))
-                reporter.stage_failed(failure)
-                continue
-            recorded.append(plan.stage.name)
-            reporter.stage_done(plan.stage.name, spread([step_time_us(p, plan.stage.cold) for p in made.processes]))
+            tally.attempt(plan.stage.name, partial(one, plan))
     finally:
         batches.close()
-    return Outcome(folder, tuple(recorded), tuple(failed))
 
 
-def _failure(stage: Stage, error: Exception) -> RecordingError:
-    if isinstance(error, RecordingError):
-        return error
-    if isinstance(error, OSError):
-        return RecordingError(stage.name, f"a temporary file cannot be written: {error}", hint="free disk space")
-    return RecordingError(stage.name, str(error))
+def _record_sweeps(plans: list[record_sweeps.SweepPlan], tally: Tally, folder: Path, environment: Environment) -> None:
+    def one(plan: record_sweeps.SweepPlan, batch: Batch) -> None:
+        made = record_sweeps.record_sweep(plan, batch, folder, environment, tally.reporter)
+        _write_environment(folder, environment)
+        tally.reporter.sweep_done(plan.sweep.name, *record_sweeps.summary(made))
+
+    for wave in record_sweeps.waves(plans):
+        tally.reporter.running("the processes of the next sweeps import")
+        with tally.workplace.batch([job for plan in wave for job in plan.jobs]) as batch:
+            batch.wait_until_quiet()
+            for plan in wave:
+                tally.attempt(plan.sweep.name, partial(one, plan, batch))
 
 
 class _Batches:
@@ -397,6 +380,8 @@ def _known_environment(folder: Path, environment: Environment, request: Request)
 
 
 def _write_environment(folder: Path, environment: Environment) -> None:
+    """Not before a stage is there: until then the old recording stands, on the machine it names."""
+    environment = msgspec.structs.replace(environment, kernel_packages=machine.kernel_packages())
     try:
         write_whole(folder / ENVIRONMENT_FILE, encode(environment))
     except OSError as error:

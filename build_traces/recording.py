@@ -1,28 +1,30 @@
-"""A recording on disk: stage.json and environment.json as values, and which stages are fresh.
+"""A recording on disk: stage.json, sweep.json and environment.json as values.
 
 For everything after `record`; neither torch nor a GPU is needed. A recording is a folder
-`docs/recordings/<gpu>_<torch>/` with environment.json and one folder a stage.
+`docs/recordings/<gpu>_<torch>/` with environment.json and one folder a stage or sweep.
 """
 
 import re
 import statistics
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from enum import Enum
 from pathlib import Path
+from typing import TypeVar
 
 import msgspec
 
 from build_traces import trace
-from build_traces.errors import BuildTracesError, RecordingError
-from build_traces.ladder import Ladder, Stage, digest
+from build_traces.errors import RecordingError
 from build_traces.profiler_table import ProfilerTable, read_table
+from build_traces.sweep_record import SweepRecord
+from build_traces.sweep_record import inconsistency as sweep_inconsistency
 
 PROTOCOL = 1
 """Counted up when the way a stage is recorded changes; every stage is stale then."""
 
 RECORDINGS = Path("docs/recordings")
 STAGE_FILE = "stage.json"
+SWEEP_FILE = "sweep.json"
 ENVIRONMENT_FILE = "environment.json"
 TRACE_FILE = "trace.json.gz"
 PROFILE_FILE = "profile.txt"
@@ -197,23 +199,6 @@ def recording_name(gpu: str, torch_version: str) -> str:
     return f"{slug}_torch-{torch_version.partition('+')[0]}"
 
 
-class State(Enum):
-    """Whether a stage has a recording, and whether it still says what the snippet does."""
-
-    FRESH = "fresh"
-    STALE = "stale"
-    MISSING = "missing"
-
-
-@dataclass(frozen=True)
-class Status:
-    """The state of one stage, and why."""
-
-    stage: Stage
-    state: State
-    why: str
-
-
 @dataclass(frozen=True)
 class Recording:
     """All stages as one machine ran them."""
@@ -231,6 +216,10 @@ class Recording:
     def stage(self, stage: str) -> StageRecord:
         """Raises RecordingError if the stage is not recorded or its file is damaged."""
         return read_stage(self.path(stage, STAGE_FILE), stage)
+
+    def sweep(self, sweep: str) -> SweepRecord:
+        """Raises RecordingError if the sweep is not recorded or its file is damaged."""
+        return read_sweep(self.path(sweep, SWEEP_FILE), sweep)
 
     def trace(self, stage: str) -> trace.Trace:
         return trace.read(self.path(stage, TRACE_FILE))
@@ -260,16 +249,28 @@ def open_recording(folder: Path) -> Recording:
 
 def read_stage(path: Path, stage: str) -> StageRecord:
     """Raises RecordingError if the stage is not recorded or its file is damaged."""
+    return _read(path, stage, StageRecord, inconsistency)
+
+
+def read_sweep(path: Path, sweep: str) -> SweepRecord:
+    """Raises RecordingError if the sweep is not recorded or its file is damaged."""
+    return _read(path, sweep, SweepRecord, sweep_inconsistency)
+
+
+R = TypeVar("R")
+
+
+def _read(path: Path, name: str, kind: type[R], wrong_in: Callable[[R], str]) -> R:
     try:
-        record = msgspec.json.decode(path.read_bytes(), type=StageRecord)
+        record = msgspec.json.decode(path.read_bytes(), type=kind)
     except FileNotFoundError as error:
         raise RecordingError(
-            stage, f"not recorded: {path} is not there", hint=f"on a GPU machine: {record_command(stage)}"
+            name, f"not recorded: {path} is not there", hint=f"on a GPU machine: {record_command(name)}"
         ) from error
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
-        raise RecordingError(stage, f"{path} is damaged: {error}", hint="restore it with git checkout") from error
-    if wrong := inconsistency(record):
-        raise RecordingError(stage, f"{path} is damaged: {wrong}", hint="restore it with git checkout")
+        raise RecordingError(name, f"{path} is damaged: {error}", hint="restore it with git checkout") from error
+    if wrong := wrong_in(record):
+        raise RecordingError(name, f"{path} is damaged: {wrong}", hint="restore it with git checkout")
     return record
 
 
@@ -286,31 +287,8 @@ def inconsistency(record: StageRecord) -> str:
 
 
 def record_command(stage: str) -> str:
-    """What to type to record one stage."""
+    """What to type to record one stage or sweep."""
     return f"python -m build_traces record --stages {stage}"
-
-
-def status(stage: Stage, folder: Path, machine: str) -> Status:
-    """Whether the recording of a stage in `folder` still says what its snippet does on `machine`."""
-    path = folder / stage.name / STAGE_FILE
-    if not path.is_file():
-        return Status(stage, State.MISSING, "not recorded yet")
-    try:
-        record = read_stage(path, stage.name)
-    except BuildTracesError as error:
-        return Status(stage, State.STALE, error.message)
-    if record.protocol != PROTOCOL:
-        return Status(stage, State.STALE, f"recorded by protocol {record.protocol}, now {PROTOCOL}")
-    if record.sha256 != digest(stage):
-        return Status(stage, State.STALE, f"{stage.snippet} or a snippet that it imports has changed")
-    if record.machine != machine:
-        return Status(stage, State.STALE, f"recorded on {record.machine}, now {machine}")
-    return Status(stage, State.FRESH, f"recorded {record.recorded}")
-
-
-def statuses(ladder: Ladder, folder: Path, machine: str) -> list[Status]:
-    """The state of every stage of the ladder."""
-    return [status(stage, folder, machine) for stage in ladder.stages]
 
 
 def encode(value: msgspec.Struct) -> bytes:

@@ -1,48 +1,30 @@
-"""Run stages again and say where they differ from the committed recording.
+"""Run stages and sweeps again and say where they differ from the committed recording.
 
 Kernel names, counts, launch kinds and op chains must be exactly those of the recording. Where
 the recorded processes themselves drew different kernels, the new run must match one of them.
 Times must lie in a band around the recorded ones.
 """
 
-import difflib
 import tempfile
 from collections import Counter
-from dataclasses import dataclass
 from pathlib import Path
 
+from build_traces import verify_sweeps
+from build_traces.drift import Drift, band
 from build_traces.errors import RecordingError
-from build_traces.ladder import Ladder, Stage
+from build_traces.ladder import Ladder, Recorded, Stage
 from build_traces.processes import Limits
-from build_traces.record import Reporter, Request, record
+from build_traces.record import Request, record
 from build_traces.recording import Process, Recording, open_recording
+from build_traces.reporting import Reporter
 from build_traces.stage_view import OpNode, StageView
+from build_traces.sweep_view import SweepView
+from build_traces.sweeps import Sweep
 from build_traces.trace import Trace
-
-BAND = 0.15
-"""Two H200s, or one on a warmer day, differ by a few percent; a lost fusion or another kernel by more."""
-BAND_US = 3.0
-"""Below this, the resolution of CUDA events and launch jitter decide."""
-
-
-@dataclass(frozen=True)
-class Drift:
-    """One way in which a stage no longer does what was recorded."""
-
-    what: str
-    recorded: str
-    now: str
-
-    def __str__(self) -> str:
-        old, new = self.recorded.splitlines(), self.now.splitlines()
-        if len(old) <= 1 and len(new) <= 1:
-            return f"{self.what}: recorded {self.recorded or 'none'}, now {self.now or 'none'}"
-        lines = difflib.unified_diff(old, new, "recorded", "now", lineterm="", n=1)
-        return f"{self.what}:\n    " + "\n    ".join(lines)
 
 
 def verify(
-    ladder: Ladder, stages: tuple[Stage, ...], recordings: Path, processes: int, limits: Limits, reporter: Reporter
+    ladder: Ladder, stages: tuple[Recorded, ...], recordings: Path, processes: int, limits: Limits, reporter: Reporter
 ) -> dict[str, list[Drift]]:
     """Record the stages into a temporary folder and compare. Raises RecordingError if any cannot be run."""
     with tempfile.TemporaryDirectory(prefix="build-traces-verify-") as folder:
@@ -52,6 +34,7 @@ def verify(
             stages=stages,
             everything=True,
             processes=processes,
+            sweep_processes=processes,
             limits=limits,
             ncu=None,
         )
@@ -70,9 +53,11 @@ def verify(
         return {stage.name: _drifts(committed, fresh, stage, ladder) for stage in stages}
 
 
-def _drifts(committed: Recording, fresh: Recording, stage: Stage, ladder: Ladder) -> list[Drift]:
+def _drifts(committed: Recording, fresh: Recording, stage: Recorded, ladder: Ladder) -> list[Drift]:
     if not (committed.folder / stage.name).is_dir():
         return [Drift("the stage", "", "it runs")]
+    if isinstance(stage, Sweep):
+        return verify_sweeps.compare(SweepView(committed, stage), SweepView(fresh, stage))
     return compare(_view(committed, stage, ladder), _view(fresh, stage, ladder))
 
 
@@ -129,9 +114,6 @@ def _differ(what: str, recorded: str, now: str) -> list[Drift]:
 
 
 def _times(recorded: StageView, now: StageView) -> list[Drift]:
-    old, new = recorded.time_us(), now.time_us()
-    slack = max(BAND * old.median, BAND_US)
-    if recorded.stage.cold or (new.high >= old.low - slack and new.low <= old.high + slack):
-        # The first step of a process depends on what the disk and driver hold in their caches.
+    if recorded.stage.cold:  # the first step of a process depends on what the disk and driver hold in their caches
         return []
-    return [Drift("time of a step", f"{old.low:.1f}–{old.high:.1f} µs", f"{new.low:.1f}–{new.high:.1f} µs")]
+    return band("time of a step", recorded.time_us(), now.time_us())

@@ -15,11 +15,13 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 from types import ModuleType
+from typing import Any
 
 import msgspec
 import torch
 from torch import Tensor
 
+from build_traces import sweep_worker
 from build_traces.jobs import (
     ANSWER_FILE,
     GO,
@@ -33,6 +35,7 @@ from build_traces.jobs import (
     Role,
     Timing,
 )
+from build_traces.sweep_record import SweepProcess
 
 COMPILER = ("torch._dynamo", "torch._inductor.compile_fx")
 """What a compiled stage imports while it waits, so that its first call holds the compile and no import."""
@@ -167,6 +170,22 @@ def count_bytes(job: Job) -> None:
     torch.cuda.profiler.stop()
 
 
+def measure_sweep(job: Job) -> SweepProcess:
+    """Every call of a sweep, one process's whole share of it."""
+    return sweep_worker.measure_sweep(job, *_sweep_of(job), _import("measure", job), say)
+
+
+def log_compiles(job: Job) -> None:
+    """The same calls, once each, for what they leave in the compile caches or in torch's log."""
+    sweep_worker.log_sweep(*_sweep_of(job))
+
+
+def _sweep_of(job: Job) -> tuple[sweep_worker.Sweep, Callable[..., Any]]:
+    """The sweep, and the set-up that it is made in."""
+    module, _, function = job.setup.partition(".")
+    return _import(job.snippet, job).sweep, getattr(_import(module, job), function)
+
+
 def relative_error(output: Tensor, reference: Tensor) -> float:
     """‖output − reference‖ / ‖reference‖ in float64. Raises ValueError if shapes differ or it is not finite."""
     if output.shape != reference.shape:
@@ -212,6 +231,9 @@ ROLES: dict[Role, Callable[[Job], msgspec.Struct | None]] = {
     Role.TIME_COLD: time_cold,
     Role.PROFILE_COLD: profile_cold,
     Role.COUNT_BYTES: count_bytes,
+    Role.SWEEP: measure_sweep,
+    Role.FILL_CACHES: log_compiles,
+    Role.LOG_COMPILES: log_compiles,
 }
 
 
@@ -222,7 +244,12 @@ def say(doing: str) -> None:
 
 def _import_ahead(job: Job) -> None:
     """Import what the job will need; nothing here touches the GPU."""
-    if job.stage and "torch.compile" in inspect.getsource(_import(job.stage, job)):
+    source: ModuleType | Callable[..., Any] | None = None
+    if job.setup:
+        _, source = _sweep_of(job)
+    elif job.stage:
+        source = _import(job.stage, job)
+    if source and "torch.compile" in inspect.getsource(source):
         for module in COMPILER:
             importlib.import_module(module)
 

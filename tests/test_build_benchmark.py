@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from benchmarks import build
-from build_traces import ladder, recording
+from build_traces import freshness, ladder, recording
 
 PAGE = """<html><body><article><h1>A</h1>
 <p>Runs <data class="fact" data-fact="a.b" value="5">5</data> kernels, <code>{{ not.one }}</code>.</p>
@@ -53,7 +53,7 @@ def test_each_of_many_chapters_has_a_fresh_stage_of_its_own(tmp_path: Path, monk
     assert sorted(path.name for path in Path("docs/chapters").iterdir()) == ["many_000.md", "many_001.md"]
     (folder,) = Path("docs/recordings").iterdir()
     opened, stages = recording.open_recording(folder), ladder.load(Path("snippets"))
-    states = {s.stage.name: s.state for s in recording.statuses(stages, folder, opened.environment.machine)}
-    assert states["many_000"] == states["many_001"] == recording.State.FRESH
+    states = {s.stage.name: s.state for s in freshness.statuses(stages, folder, opened.environment.machine)}
+    assert states["many_000"] == states["many_001"] == freshness.State.FRESH
     assert "many_001" in Path("docs/chapters/many_001.md").read_text(encoding="utf-8")
     assert "mlp_eager" not in Path("docs/chapters/many_001.md").read_text(encoding="utf-8")

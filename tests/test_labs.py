@@ -16,10 +16,10 @@ import pytest
 
 from build_traces import ladder, local_kernels, notebooks, recording
 from build_traces.facts import Facts
+from build_traces.freshness import State
 from build_traces.labs import NEEDS_GPU, SKIPPED, execute
 from build_traces.notebooks import OURS, Lab
 from build_traces.processes import Limits
-from build_traces.recording import State
 
 ROOT = Path(__file__).parents[1]
 LABS = {lab.name: lab for lab in notebooks.find(ROOT / "docs" / "labs")}

@@ -9,8 +9,8 @@ import nbformat
 import pytest
 
 from build_traces import notebooks
+from build_traces.freshness import State
 from build_traces.notebooks import Lab, LabError, LabRecord, find, named, read_script, status, write_drafts, write_run
-from build_traces.recording import State
 
 SCRIPT = '# %% [markdown]\n# # Lab: a small one\n#\n# Text.\n\n# %%\nfrom build_traces import trace\n\nprint("a")\n'
 

@@ -7,8 +7,9 @@ import pytest
 
 from build_traces import recording
 from build_traces.errors import RecordingError
+from build_traces.freshness import State, status
 from build_traces.ladder import load
-from build_traces.recording import Spread, State, encode, recording_name, short_commit, spread, status, step_time_us
+from build_traces.recording import Spread, encode, recording_name, short_commit, spread, step_time_us
 
 
 @pytest.mark.parametrize(

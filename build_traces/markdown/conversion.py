@@ -138,11 +138,11 @@ class Conversion:
         return element(tag, "not recorded yet", class_="unrecorded", title=str(error))
 
     def _processes(self, fact: Fact) -> int | None:
-        """Over how many processes a stage's spread was taken; None where that is not known."""
+        """Over how many processes a spread was taken; None where that is not known."""
         stage, _, rest = fact.path.partition(".")
         if fact.spread is None or stage == "recording" or ".kernel." in f".{rest}":
             return None
-        return len(self.facts.view(stage).record.processes)
+        return self.facts.processes(stage)
 
     def link(self, target: Path, *content: Element | str, **attributes: str) -> Element:
         """A link to a file under docs/; a `<span>` in a text that is no page, where nothing would rewrite it."""

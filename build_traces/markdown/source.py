@@ -5,19 +5,22 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
 
-from build_traces import ladder, recording
+from build_traces import freshness, ladder, recording
 from build_traces.errors import NotRecordedError, RecordingError
 from build_traces.facts import Facts
-from build_traces.ladder import Stage
+from build_traces.freshness import State
+from build_traces.ladder import Recorded, Stage
 from build_traces.recording import (
     ENVIRONMENT_FILE,
     PROFILE_FILE,
     STAGE_FILE,
+    SWEEP_FILE,
     TRACE_FILE,
     Recording,
-    State,
 )
 from build_traces.stage_view import StageView
+from build_traces.sweep_view import SweepView
+from build_traces.sweeps import Sweep
 
 Fingerprint = tuple[tuple[str, int, int], ...]
 Entries = TypeVar("Entries")
@@ -25,15 +28,15 @@ Entries = TypeVar("Entries")
 
 @dataclass(frozen=True)
 class _Checked:
-    """A fresh stage, and the files that made it so."""
+    """A fresh stage or sweep, and the files that made it so."""
 
     files: tuple[Path, ...]
     fingerprint: Fingerprint
-    view: StageView
+    view: StageView | SweepView
 
 
 class FreshFacts(Facts):
-    """The facts of a recording's fresh stages; a stale one raises RecordingError, a missing one NotRecordedError."""
+    """The facts of what is fresh; what is stale raises RecordingError, and what is missing NotRecordedError."""
 
     def __init__(self, opened: Recording, stages: ladder.Ladder) -> None:
         super().__init__(opened, stages)
@@ -41,20 +44,40 @@ class FreshFacts(Facts):
         self._asked: set[str] = set()
 
     def begin(self) -> None:
-        """A conversion begins: whether files changed is asked once more, of the stages it uses."""
+        """A conversion begins: whether files changed is asked once more, of what it uses."""
         self._asked.clear()
 
     def view(self, stage: str) -> StageView:
         """As Facts.view. Raises RecordingError unless the stage, and what it is set against, are fresh."""
-        if stage in self._asked:
-            return self._checked[stage].view
         if stage not in self.ladder.names:
             return super().view(stage)
-        checked = self._checked.get(stage)
+        view = self._fresh(self.ladder.stage(stage))
+        assert isinstance(view, StageView)
+        return view
+
+    def sweep(self, name: str) -> SweepView:
+        """As Facts.sweep. Raises RecordingError unless the sweep is fresh."""
+        if name not in self.ladder.sweep_names:
+            return super().sweep(name)
+        view = self._fresh(self.ladder.sweep(name))
+        assert isinstance(view, SweepView)
+        return view
+
+    def _fresh(self, recorded: Recorded) -> StageView | SweepView:
+        name = recorded.name
+        if name in self._asked:
+            return self._checked[name].view
+        checked = self._checked.get(name)
         if checked is None or checked.fingerprint != fingerprint(checked.files):
-            self._checked[stage] = checked = self._check(self.ladder.stage(stage))
-        self._asked.add(stage)
+            check = self._check_sweep(recorded) if isinstance(recorded, Sweep) else self._check(recorded)
+            self._checked[name] = checked = check
+        self._asked.add(name)
         return checked.view
+
+    def _check_sweep(self, sweep: Sweep) -> _Checked:
+        self._refuse_unless_fresh(sweep)
+        files = (self.recording.path(sweep.name, SWEEP_FILE), *ladder.sources(sweep))
+        return _Checked(files, fingerprint(files), SweepView(self.recording, sweep))
 
     def _check(self, stage: Stage) -> _Checked:
         against = self.ladder.stage(stage.against)
@@ -68,8 +91,8 @@ class FreshFacts(Facts):
         )
         return _Checked(files, fingerprint(files), StageView(self.recording, stage, self.ladder))
 
-    def _refuse_unless_fresh(self, stage: Stage) -> None:
-        status = recording.status(stage, self.recording.folder, self.recording.environment.machine)
+    def _refuse_unless_fresh(self, stage: Recorded) -> None:
+        status = freshness.status(stage, self.recording.folder, self.recording.environment.machine)
         if status.state is not State.FRESH:
             kind = NotRecordedError if status.state is State.MISSING else RecordingError
             raise kind(

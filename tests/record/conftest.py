@@ -3,7 +3,7 @@
 import os
 import sys
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import pytest
@@ -35,6 +35,10 @@ class Heard:
     def stage_done(self, stage: str, time_us: Spread) -> None:
         self.lines.append(f"done {stage} {time_us.median:g} {time_us.low:g} {time_us.high:g}")
 
+    def sweep_done(self, sweep: str, graphs: int, first_calls_ms: Spread) -> None:
+        times = f"{first_calls_ms.median:g} {first_calls_ms.low:g} {first_calls_ms.high:g}"
+        self.lines.append(f"swept {sweep} {graphs} {times}")
+
     def stage_failed(self, error: RecordingError) -> None:
         self.lines.append(f"failed {error.stage}")
 
@@ -53,6 +57,24 @@ class Bench:
     @property
     def folder(self) -> Path:
         return self.out / FOLDER
+
+    def sweeps(self, *names: str, **more: str) -> ladder.Ladder:
+        """A ladder of one stage and these sweeps; `more` is written into each entry."""
+        self.ladder("good")
+        snippets = self.root / "snippets"
+        (snippets / "shapes.py").write_text("import shared\n", encoding="utf-8")
+        (snippets / "ways.py").write_text("compiled = None\n", encoding="utf-8")
+        keys = "".join(f"{key} = {value}\n" for key, value in more.items())
+        with (snippets / "ladder.toml").open("a", encoding="utf-8") as file:
+            for name in names:
+                file.write(f'[[sweep]]\nname = "{name}"\nsnippet = "shapes"\nsetup = "ways.compiled"\n{keys}')
+        return ladder.load(snippets)
+
+    def sweep_request(self, *names: str, more: dict[str, str] | None = None, **changes: object) -> record.Request:
+        """What records these sweeps and no stage."""
+        request = self.request("good")
+        loaded = self.sweeps(*names, **more or {})
+        return replace(request, ladder=loaded, stages=loaded.sweeps, **changes)
 
     def ladder(self, *names: str) -> ladder.Ladder:
         """A ladder of these stages; a name that ends in _cold is cold."""

@@ -53,7 +53,7 @@ def write_trace(folder: Path, stage: str) -> None:
     (folder / "trace.json").write_text(json.dumps(data), encoding="utf-8")
     (folder / "profile.txt").write_text(f"the table of {folder.name}\n", encoding="utf-8")
     code = folder / "caches" / "inductor" / "ab"
-    code.mkdir(parents=True)
+    code.mkdir(parents=True, exist_ok=True)
     (code / "cabc.py").write_text(
         f"# kernel path: {folder}/caches/inductor/ab/kernel.py\nasync_compile = 1\ndef call(args): ...\n",
         encoding="utf-8",
@@ -72,6 +72,49 @@ def timing(folder: Path, cold: bool) -> dict[str, object]:
         "flops": 2_000_000,
         "output_shape": [2, 3],
     }
+
+
+def sweep(folder: Path, stage: str) -> dict[str, object]:
+    """Calls 64, 32 and 48: the second compiles again; the warm caches of a sweep are told by their hits."""
+    n = number(folder)
+    warm = (folder / "caches" / "filled").exists()
+
+    def graph(compile_id: str, reason: str) -> dict[str, object]:
+        times = {"dynamo_ms": 10.0, "backend_ms": 1.0 if warm else 500.0}
+        return {"compile_id": compile_id, "reason": reason, "guards": 7, "failed": "", **times}
+
+    def call(name: str, first_ms: float, graphs: list[dict[str, object]]) -> dict[str, object]:
+        write_trace(folder, stage)
+        place = {"64": 1, "32": 2, "48": 3}[name]
+        (folder / "trace.json").rename(folder / f"trace-{place}.json")
+        return {
+            "name": name,
+            "call_ms": [first_ms + n, 2.0, 1.0 + n],
+            "gpu_us": [float(os.environ.get("STAND_IN_US", "20")) + n] * 3,
+            "graphs": graphs,
+            "cache_hits": len(graphs) if warm else 0,
+        }
+
+    reason = os.environ.get("STAND_IN_REASON", "0/0: expected 64, actual 32")
+    calls = [
+        call("64", 1000.0, [graph("0/0", "")]),
+        call("32", 500.0, [graph("0/1", reason)]),
+        call("48", 1.0, []),
+    ]
+    return {"calls": calls, "seconds": 4.0 + n}
+
+
+def write_log(folder: Path) -> None:
+    """A structured log as torch writes it, with the head of each line."""
+    head = "V1201 16:47:01.724000 3021 /opt/torch/_dynamo/convert_frame.py:303] "
+    lines = ['{"str": ["/opt/snippets/sweep.py", 1]}']
+    for number in (0, 1):
+        ids = {"frame_id": 0, "frame_compile_id": number, "attempt": 0}
+        lines.append(json.dumps({"dynamo_start": {"stack": [{"line": 10, "filename": 1, "loc": "f(x)"}]}, **ids}))
+        lines.append(json.dumps({"compilation_metrics": {"compile_id": f"0/{number}"}, **ids}))
+    log = Path(os.environ["TORCH_TRACE"]) / "dedicated_log_torch_trace_1.log"
+    log.parent.mkdir(parents=True)
+    log.write_text("".join(f"{head}{line}\n\tpayload\n" for line in lines), encoding="utf-8")
 
 
 def misbehave(stage: str, folder: Path) -> None:
@@ -102,6 +145,13 @@ def main() -> None:
         answer = timing(folder, role == "time-cold")
     if role in ("measure", "profile-cold"):
         write_trace(folder, stage)
+    if role == "sweep":
+        answer = sweep(folder, stage)
+    if role == "fill-caches":
+        (folder / "caches").mkdir(exist_ok=True)
+        (folder / "caches" / "filled").touch()
+    if role == "log-compiles" and stage != "quiet":
+        write_log(folder)
     if answer:
         (folder / "answer.json").write_text(json.dumps(answer), encoding="utf-8")
 

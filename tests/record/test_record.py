@@ -14,10 +14,11 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from build_traces import local_kernels, machine, record, recording
+from build_traces import freshness, local_kernels, machine, record, recording
 from build_traces.errors import LadderError, RecordingError
+from build_traces.freshness import State
 from build_traces.processes import KNOWN_CAUSES, LOCAL_KERNELS_HINT, WORKER, Limits
-from build_traces.recording import GpuWork, Process, State
+from build_traces.recording import GpuWork, Process
 from build_traces.trace import parse
 
 from .conftest import FOLDER, Bench, Heard, is_running
@@ -98,7 +99,7 @@ def test_a_changed_sibling_makes_every_stage_that_imports_it_stale(bench: Bench,
     record.record(request, heard)
     (bench.root / "snippets" / "shared.py").write_text("VALUE = 2\n")
     machine = recording.open_recording(bench.folder).environment.machine
-    states = [s.state for s in recording.statuses(request.ladder, bench.folder, machine)]
+    states = [s.state for s in freshness.statuses(request.ladder, bench.folder, machine)]
     assert states == [State.STALE, State.FRESH]
 
 
@@ -106,7 +107,7 @@ def test_a_new_protocol_makes_every_stage_stale(bench: Bench, heard: Heard, monk
     record.record(bench.request("one"), heard)
     monkeypatch.setattr(recording, "PROTOCOL", recording.PROTOCOL + 1)
     machine = recording.open_recording(bench.folder).environment.machine
-    (status,) = recording.statuses(bench.ladder("one"), bench.folder, machine)
+    (status,) = freshness.statuses(bench.ladder("one"), bench.folder, machine)
     assert status.state is State.STALE and "protocol" in status.why
 
 

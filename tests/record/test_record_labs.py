@@ -11,9 +11,9 @@ from typer.testing import CliRunner
 
 from build_traces import cli, labs, machine, notebooks
 from build_traces.errors import RecordingError
+from build_traces.freshness import State
 from build_traces.notebooks import Lab
 from build_traces.processes import LOCAL_KERNELS_HINT, Limits
-from build_traces.recording import State
 
 from .conftest import WORKER, Bench, is_running
 
