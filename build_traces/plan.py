@@ -7,6 +7,8 @@ from build_traces.sweeps import Sweep
 
 IMPORT_SECONDS = 8
 """Until processes that import torch side by side are ready; once for a stage or a wave of sweeps."""
+START_SECONDS = 1
+"""What a process takes besides: it makes a CUDA context, and ends."""
 STAGE_SECONDS = 12
 """One process of a stage, of those that are recorded: three seconds eager, half a minute for max-autotune."""
 CORES = 16
@@ -19,7 +21,7 @@ def lines(request: record.Request) -> list[str]:
     told, total = [], 0.0
     for one in wanted:
         processes, seconds = _processes(one, request), _seconds(one, request)
-        total += processes * seconds
+        total += processes * (seconds + START_SECONDS)
         told.append(f"{one.name:24} {processes} processes of about {seconds:.0f} s")
     imports = _imports(wanted, request)
     told.append(f"together about {total + imports:.0f} s, of which {imports:.0f} s imports on {CORES} cores")

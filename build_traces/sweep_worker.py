@@ -55,7 +55,7 @@ def log_sweep(sweep: Sweep, setup: Callable[..., Any]) -> None:
 def _measure_call(job: Job, number: int, name: str, step: Callable[[], Any], measure: ModuleType) -> CallRecord:
     known, hits = len(get_compilation_metrics()), _cache_hits()
     call_us = measure.time_first_steps(step, CALLS)
-    graphs = tuple(map(_graph, islice(get_compilation_metrics(), known, None)))
+    graphs = tuple(_graph(metrics) for metrics in islice(get_compilation_metrics(), known, None) if _is_frame(metrics))
     found = _cache_hits() - hits
     gpu_us = measure.time_steps(step, TIMED_STEPS)
     # By the profiler last: what it leaves behind in the process must not be in this call's times.
@@ -73,6 +73,14 @@ def _measure_call(job: Job, number: int, name: str, step: Callable[[], Any], mea
 
 def _cache_hits() -> int:
     return int(counters["inductor"]["fxgraph_cache_hit"])
+
+
+def _is_frame(metrics: CompilationMetrics) -> bool:
+    """Whether these are of a frame that Dynamo compiled or gave up, and not of what ran later on its account.
+
+    The first run of a graph's Triton kernels and each capture of a CUDA graph have an entry too.
+    """
+    return metrics.guard_count is not None or metrics.fail_type is not None
 
 
 def _graph(metrics: CompilationMetrics) -> Graph:

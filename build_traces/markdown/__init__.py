@@ -38,6 +38,7 @@ from build_traces.markdown.profile import Profile
 from build_traces.markdown.reproduce import Reproduce
 from build_traces.markdown.roofline import Roofline
 from build_traces.markdown.stagefacts import StageFacts
+from build_traces.markdown.sweep import Sweep
 from build_traces.markdown.timeline import Timeline
 
 RECORDING_VARIABLE = "RECORDING"
@@ -61,6 +62,7 @@ BLOCKS: dict[str, type[TraceBlock]] = {
     "reproduce": Reproduce,
     "roofline": Roofline,
     "stagefacts": StageFacts,
+    "sweep": Sweep,
     "timeline": Timeline,
 }
 

@@ -31,6 +31,7 @@ SHOWABLE = (
     "stagefacts",
     "ladder",
     "claim",
+    "sweep",
 )
 """The blocks that may stand by an explanation."""
 NO_ANSWER = "The recording that this page shows has no answer to this question"

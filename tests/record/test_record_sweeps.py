@@ -169,8 +169,8 @@ def test_processes_of_a_wave_are_no_more_than_there_are_cores(bench: Bench, monk
 
 def test_a_plan_says_how_long_a_recording_takes_and_records_nothing(bench: Bench, heard: Heard) -> None:
     request = bench.sweep_request("batch", "other", more={"seconds": "9", "log": "true"})
-    # 3 + 1 processes each of 9 s, and one wave of 8 processes that import for 8 s
-    assert plan.lines(request)[-1] == "together about 80 s, of which 8 s imports on 16 cores"
+    # 3 + 1 processes each of 9 + 1 s, and one wave of 8 processes that import for 8 s
+    assert plan.lines(request)[-1] == "together about 88 s, of which 8 s imports on 16 cores"
     assert not bench.out.exists()
     record.record(replace(request, stages=(request.ladder.sweep("batch"),)), heard)
     assert [line.split()[0] for line in plan.lines(request)[:-1]] == ["other"], "batch is fresh"

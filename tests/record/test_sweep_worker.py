@@ -15,8 +15,9 @@ from pathlib import Path
 import msgspec
 import pytest
 import torch
+from torch._dynamo.utils import CompilationMetrics
 
-from build_traces import record_sweeps, trace, worker
+from build_traces import record_sweeps, sweep_worker, trace, worker
 from build_traces.jobs import Job, Role
 from build_traces.ladder import load
 from build_traces.processes import environ, write_job
@@ -186,6 +187,15 @@ if answer is not None:
     # The same by hand, from the log as torch wrote it, by its own words and none of our code.
     (log,) = by_log.path("torch-trace").glob("*.log")
     assert log.read_text().count('{"dynamo_start"') == 3
+
+
+@pytest.mark.parametrize(
+    ("guards", "failed", "counts"), [(56, None, True), (None, "Unsupported", True), (None, None, False)]
+)
+def test_what_runs_on_a_graphs_account_is_no_graph(guards: int | None, failed: str | None, counts: bool) -> None:
+    """As torch 2.11 keeps them on a GPU: the first run of Triton kernels has an entry of the graph's compile id."""
+    entry = CompilationMetrics(compile_id="0/0", guard_count=guards, fail_type=failed)
+    assert sweep_worker._is_frame(entry) is counts
 
 
 def test_a_set_up_that_is_wrong_is_no_sweep(job: Callable[[str], Job]) -> None:
