@@ -4,6 +4,7 @@ from fractions import Fraction
 
 import msgspec
 
+from build_traces import sweep_export
 from build_traces.errors import FactError, RecordingError
 from build_traces.export_format import (
     ActivityRow,
@@ -29,15 +30,17 @@ from build_traces.trace import Activity, Trace
 
 
 def export(recording: Recording, ladder: Ladder) -> Export:
-    """Every stage of the ladder whose recording is fresh. Raises RecordingError if there is none."""
+    """Every stage and sweep of the ladder whose recording is fresh. Raises RecordingError if there is no such stage."""
     names = _NameTable()
-    stages, left_out = [], {}
-    for stage in ladder.stages:
-        found = status(stage, recording.folder, recording.environment.machine)
-        if found.state is State.FRESH:
-            stages.append(_stage(recording, stage, names))
+    stages, sweeps, left_out = [], [], {}
+    for one in ladder.recorded:
+        found = status(one, recording.folder, recording.environment.machine)
+        if found.state is not State.FRESH:
+            left_out[one.name] = f"{found.state.value}: {found.why}"
+        elif isinstance(one, Stage):
+            stages.append(_stage(recording, one, names))
         else:
-            left_out[stage.name] = f"{found.state.value}: {found.why}"
+            sweeps.append(sweep_export.rows(one, recording.sweep(one.name), names))
     if not stages:
         hint = "record it: python -m build_traces record"
         raise RecordingError("", f"no stage of {recording.folder} is fresh", hint=hint)
@@ -47,6 +50,7 @@ def export(recording: Recording, ladder: Ladder) -> Export:
         names=names.all,
         stages=tuple(stages),
         left_out=left_out,
+        sweeps=tuple(sweeps) or msgspec.UNSET,
     )
 
 

@@ -1,7 +1,8 @@
 """The format of an export, schema 1: a recording as one small JSON file, for the site and for other machines.
 
 It holds all that facts, claims and predictions ask of a recording: environment.json, every stage.json whole, the
-rows of each profiler table, and the events of each published trace with their names, times and ties.
+rows of each profiler table, and the events of each published trace with their names, times and ties. A recording with
+sweeps has `sweeps` too.
 
 It leaves out what no fact asks for: shapes and other arguments of ops, correlation ids (the ties are there
 instead), flow arrows and metadata of the trace files, the profiler's table as text, and the text of kept artefacts.
@@ -16,6 +17,7 @@ from typing import Literal
 import msgspec
 
 from build_traces.recording import PROTOCOL, Environment
+from build_traces.sweep_export import SweepRows
 from build_traces.trace import NONE, ActivityKind, OpKind
 
 FORMAT: Literal["build-traces recording"] = "build-traces recording"
@@ -167,7 +169,7 @@ class StageRows(msgspec.Struct, frozen=True):
 
 
 class Export(msgspec.Struct, frozen=True, kw_only=True):
-    """The file. `left_out` says why a stage of the ladder is not in it."""
+    """The file. `left_out` says why a stage or sweep of the ladder is not in it."""
 
     format: Literal["build-traces recording"] = FORMAT
     schema: int = SCHEMA
@@ -177,3 +179,4 @@ class Export(msgspec.Struct, frozen=True, kw_only=True):
     names: tuple[str, ...]
     stages: tuple[StageRows, ...]
     left_out: dict[str, str]
+    sweeps: tuple[SweepRows, ...] | msgspec.UnsetType = msgspec.UNSET

@@ -14,6 +14,7 @@ from pathlib import Path
 
 import msgspec
 
+from build_traces import sweep_export
 from build_traces.errors import FactError, NotRecordedError, RecordingError
 from build_traces.export_format import (
     FORMAT,
@@ -31,6 +32,8 @@ from build_traces.export_format import (
 from build_traces.ladder import Ladder, Stage
 from build_traces.profiler_table import ProfilerTable
 from build_traces.recording import PROTOCOL, GpuWork, KernelBytes, Process, Recording, StageRecord, inconsistency
+from build_traces.sweep_export import SweepRows
+from build_traces.sweep_record import SweepRecord
 from build_traces.trace import NONE, Activity, Call, Op, Step, Trace
 
 MAX_BYTES = 20_000_000
@@ -49,16 +52,26 @@ class ImportedRecording(Recording):
     def _stages(self) -> dict[str, StageRows]:
         return {stage.rung.name: stage for stage in self.exported.stages}
 
+    @cached_property
+    def _sweeps(self) -> dict[str, SweepRows]:
+        return {sweep.name: sweep for sweep in self.exported.sweeps or ()}
+
     def _rows(self, stage: str) -> StageRows:
         if stage not in self._stages:
-            why = self.exported.left_out.get(stage, "the export does not say why")
-            raise NotRecordedError(
-                stage, f"not in the export of {self.name}: {why}", hint="record it, and export again"
-            )
+            raise self._left_out(stage)
         return self._stages[stage]
+
+    def _left_out(self, name: str) -> NotRecordedError:
+        why = self.exported.left_out.get(name, "the export does not say why")
+        return NotRecordedError(name, f"not in the export of {self.name}: {why}", hint="record it, and export again")
 
     def stage(self, stage: str) -> StageRecord:
         return _record(self._rows(stage), self.exported)
+
+    def sweep(self, sweep: str) -> SweepRecord:
+        if sweep not in self._sweeps:
+            raise self._left_out(sweep)
+        return sweep_export.record(self._sweeps[sweep], self.exported.names)
 
     def trace(self, stage: str) -> Trace:
         return _typed(self._rows(stage), self.exported.names, f"{self.name}: {stage}")
@@ -115,7 +128,8 @@ def parse(raw: bytes) -> tuple[ImportedRecording, Ladder]:
     rungs = [stage.rung for stage in exported.stages]
     stages = tuple(Stage(r.name, r.title, r.against, r.cold, Path(f"{r.name}.py"), r.chapter, r.rung) for r in rungs)
     folder, environment = Path(exported.recording), exported.environment
-    return ImportedRecording(folder, environment, exported), Ladder(Path(), stages)
+    sweeps = tuple(map(sweep_export.entry, exported.sweeps or ()))
+    return ImportedRecording(folder, environment, exported), Ladder(Path(), stages, sweeps)
 
 
 class DamageError(Exception):
@@ -268,8 +282,9 @@ LARGEST = 10**21
 def _check(exported: Export) -> None:
     """Raises DamageError for what a reader of the recording would trip over."""
     _check_numbers(msgspec.to_builtins(exported))
-    names = [stage.rung.name for stage in exported.stages]
-    _must(bool(names), "there is no stage in it")
+    sweeps = exported.sweeps or ()
+    _must(bool(exported.stages), "there is no stage in it")
+    names = [stage.rung.name for stage in exported.stages] + [sweep.name for sweep in sweeps]
     _must(len(set(names)) == len(names), "a stage is in it twice")
     _must(all(map(str.isidentifier, names)), "a stage's name is no name of a Python module")
     for stage in exported.stages:
@@ -279,6 +294,9 @@ def _check(exported: Export) -> None:
             raise DamageError(f"stage {stage.rung.name[:100]!r}: {error}") from error
         if wrong := inconsistency(_record(stage, exported)):
             raise DamageError(f"stage {stage.rung.name[:100]!r}: {wrong}")
+    for sweep in sweeps:
+        if wrong := sweep_export.wrong(sweep, exported.names):
+            raise DamageError(f"sweep {sweep.name[:100]!r}: {wrong}")
 
 
 def _check_numbers(value: object) -> None:
