@@ -20,7 +20,7 @@ from build_traces.sweep_vocabulary import CALL_FIELDS
 FIRST = "first_ms"
 TIMES = tuple(name for name, field in CALL_FIELDS.items() if field.unit)
 """What the option `show` may name."""
-KINDS = {"compiled": "a graph was compiled", "refused": "a compile was begun and given up", "plain": "neither"}
+KINDS = {"compiled": "a graph was compiled", "refused": "a compile was begun and given up", "plain": "no graph"}
 
 
 class Sweep(TraceBlock):

@@ -19,11 +19,11 @@ LABEL_ROOM = 14
 """Above the highest bar, for its value."""
 NAMES_HEIGHT = 20
 NARROWEST = 330
-CALL_WIDTH = 39
+CALL_WIDTH = 41
 """A value has seven characters at most, and no two may touch."""
 BAR_SHARE = 0.6
 FONT_SIZE = 11
-VALUE_SIZE = 10
+VALUE_SIZE = 9
 
 
 @dataclass(frozen=True)

@@ -73,7 +73,7 @@ def test_the_legend_names_what_is_in_the_picture(swept) -> None:
     both = parse(swept.convert("/// sweep | grow_compiled grow_plain\n///\n"))
     plain = parse(swept.convert("/// sweep | grow_plain\n///\n"))
     assert len(every(only(both, "sweep-legend"), "span")) == 3
-    assert [text(span) for span in every(only(plain, "sweep-legend"), "span")] == ["neither"]
+    assert [text(span) for span in every(only(plain, "sweep-legend"), "span")] == ["no graph"]
 
 
 def test_names_are_text_and_nothing_else(swept) -> None:
@@ -175,13 +175,13 @@ def test_bars_stand_on_the_lowest_power_and_labels_do_not_touch() -> None:
     assert bottoms == {22 + 14 + 104.0}
     middles = [float(r.get("x")) + float(r.get("width")) / 2 for r in rects]
     gaps = {round(b - a, 1) for a, b in pairwise(middles)}
-    assert gaps == {39.0}, "a value of seven characters of 10 px takes 42 px at most, one of six 36"
-    assert math.isclose(float(svg.get("width")), 52 + 11 * 39 + 6)
+    assert gaps == {41.0}, "a value of seven characters of 9 px takes 38 px"
+    assert math.isclose(float(svg.get("width")), 52 + 11 * 41 + 6)
 
 
 def test_a_panel_of_seven_calls_fits_a_telephone() -> None:
     bars = tuple(CallBar(str(n), 1.0, "plain") for n in range(7))
-    assert float(draw(Panel("a", "A", bars), LogScale(-1, 3), "p-1").get("width")) <= 340
+    assert float(draw(Panel("a", "A", bars), LogScale(-1, 3), "p-1").get("width")) <= 346
 
 
 def test_the_words_say_what_each_call_took() -> None:
