@@ -124,6 +124,39 @@ def scalar(stage: str, key: str) -> float:
     return statistics.median(process[key] for process in record(stage)["processes"])
 
 
+@functools.cache
+def sweep(name: str) -> list[dict[str, Any]]:
+    """The processes of sweep.json."""
+    return json.loads((FOLDER / name / "sweep.json").read_text(encoding="utf-8"))["processes"]
+
+
+def sweep_calls(name: str, call: str) -> list[dict[str, Any]]:
+    """One call of a sweep, as each process saw it."""
+    return [one for process in sweep(name) for one in process["calls"] if one["name"] == call]
+
+
+def graphs(name: str, call: str | None = None) -> int:
+    """Graphs that a call compiled, or all calls of a sweep together: the same in every process."""
+    counts = {
+        sum(not graph["failed"] for one in process["calls"] if call in (None, one["name"]) for graph in one["graphs"])
+        for process in sweep(name)
+    }
+    (count,) = counts
+    return count
+
+
+def nth_ms(name: str, call: str, nth: int) -> float:
+    """The wall-clock time of a call's nth time, from 1."""
+    return statistics.median(one["call_ms"][nth - 1] for one in sweep_calls(name, call))
+
+
+def sweep_kernels(name: str, call: str) -> list[str]:
+    """The kernels of one call by name: the same in every process."""
+    first, *others = (one["kernels"] for one in sweep_calls(name, call))
+    assert all(other == first for other in others)
+    return first
+
+
 def call_count(stage: str, name: str) -> int:
     """How often a step makes a call of this name."""
     return sum(call["name"] == name for call in calls(stage))

@@ -42,6 +42,7 @@ def test_the_navigation_lists_every_chapter_once_in_order() -> None:
         "a-kernel-someone-else-tuned",
         "traps",
         "choose",
+        "when-shapes-change",
     ]
 
 

@@ -52,9 +52,18 @@ def test_list_shows_each_stage_with_its_state_and_why() -> None:
     )
     rows = dict(re.findall(r"^(\w+) +(fresh|stale|missing) ", done.stdout, re.MULTILINE))
     loaded = ladder.load(ROOT / "snippets")
-    assert tuple(rows) == loaded.names
+    assert tuple(rows) == (*loaded.names, *loaded.sweep_names)
     assert {rows[stage.name] for stage in loaded.rungs} == {"fresh"}
     assert set(rows.values()) <= {"fresh", "missing"}
+
+
+def test_a_plan_needs_no_gpu_and_sums_up() -> None:
+    done = run("record", "--plan", "--all", "--processes", "1", "--stages", "mlp_eager,batch_compiled_warm")
+    assert done.returncode == 0
+    stage, sweep, total = done.stdout.splitlines()
+    assert stage.split()[:4] == ["mlp_eager", "2", "processes", "of"], "one, and one that counts bytes"
+    assert sweep.split()[:4] == ["batch_compiled_warm", "2", "processes", "of"], "one, and one that fills the caches"
+    assert total.startswith("together about ")
 
 
 def test_list_without_a_recording_says_how_to_make_one(tmp_path: Path) -> None:

@@ -20,6 +20,7 @@ ROOT = Path(__file__).parents[1]
 RECORDINGS = ROOT / "docs" / "recordings"
 LADDER = ladder.load(ROOT / "snippets")
 STAGES = [(path.parent.parent.name, path.parent.name) for path in sorted(RECORDINGS.glob("*/*/stage.json"))]
+STARTS = "compile_starts.jsonl.gz"
 GPU = {"kernel": "kernel", "gpu_memset": "memset", "gpu_memcpy": "memcpy"}
 PRIVATE = re.compile(r"/(?:tmp|root|home|work|usr|opt)/|torchinductor_|host_name|traceName|[\w.]+@[\w.]+\.\w+")
 
@@ -102,6 +103,47 @@ def test_hbm_bytes_are_at_least_the_weights_and_at_most_a_few_times_what_the_ops
     small, layer = 2 * (1024 * 32 + 32 * 64), 2 * (8192 * 768 + 3072 * 768)
     least = small if stage.startswith("linear_small") else layer
     assert least <= read <= 20 * least
+
+
+SWEEPS = [(path.parent.parent.name, path.parent.name) for path in sorted(RECORDINGS.glob("*/*/sweep.json"))]
+
+
+@pytest.mark.parametrize(("name", "sweep"), SWEEPS)
+def test_facts_of_a_sweep_are_what_its_processes_saw(name: str, sweep: str) -> None:
+    """Graphs by their compile ids: torch numbers the graphs of a frame, so an id twice would be one counted twice."""
+    facts = Facts(recording.open_recording(RECORDINGS / name), LADDER)
+    processes = json.loads((RECORDINGS / name / sweep / "sweep.json").read_text(encoding="utf-8"))["processes"]
+    assert len(processes) >= 3
+    for process in processes:
+        seen: list[str] = []
+        for call in process["calls"]:
+            seen += [graph["compile_id"] for graph in call["graphs"] if not graph["failed"]]
+            assert len(set(seen)) == len(seen) == facts.get(f"{sweep}.call.{call['name']}.graphs").value
+            assert len(call["kernels"]) == facts.get(f"{sweep}.call.{call['name']}.kernel_count").value
+        assert facts.get(f"{sweep}.graphs").value == len(seen)
+    for number, call in enumerate(processes[0]["calls"]):
+        first = statistics.median(process["calls"][number]["call_ms"][0] for process in processes)
+        assert facts.get(f"{sweep}.call.{call['name']}.first_ms").value == first
+
+
+@pytest.mark.parametrize(
+    ("name", "sweep"), [(name, sweep) for name, sweep in SWEEPS if (RECORDINGS / name / sweep / STARTS).is_file()]
+)
+def test_torchs_own_log_begins_as_many_compiles_as_are_counted(name: str, sweep: str) -> None:
+    """The log is of a process that counted nothing; the counts are of processes that logged nothing."""
+    lines = gzip.decompress((RECORDINGS / name / sweep / STARTS).read_bytes()).decode("utf-8").splitlines()
+    starts = {(start["frame_id"], start["frame_compile_id"]) for start in map(json.loads, lines)}
+    facts = Facts(recording.open_recording(RECORDINGS / name), LADDER)
+    assert len(starts) == facts.get(f"{sweep}.graphs").value
+    assert all("dynamo_start" in line for line in lines)
+
+
+def test_every_sweep_is_recorded_or_a_draft_waits_for_it() -> None:
+    for name in {name for name, _ in STAGES}:
+        recorded = {sweep for folder, sweep in SWEEPS if folder == name}
+        assert recorded <= set(LADDER.sweep_names)
+        if set(LADDER.sweep_names) - recorded:
+            assert "draft: true" in Path("docs/chapters/when-shapes-change.md").read_text(encoding="utf-8")
 
 
 def test_nothing_of_the_recording_machine_is_published() -> None:

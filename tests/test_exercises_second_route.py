@@ -196,6 +196,26 @@ ROUTES: dict[str, Route] = {
         / (raw.time_us("mlp_liger") / 1e6)
         / max(raw.ceiling("gemm_flops_per_s"), raw.ceiling("gemm_back_to_back_flops_per_s"))
     ),
+    # when-shapes-change
+    "graphs-of-the-batch-sweep": lambda: raw.graphs("batch_compiled"),
+    "graphs-with-dynamic-on": lambda: raw.graphs("batch_dynamic"),
+    "slow-without-a-compile": lambda: right(
+        bool(compiled := raw.graphs("batch_compiled", "48")),
+        not compiled and (eager := raw.nth_ms("batch_eager", "48", 1) / raw.nth_ms("batch_eager", "48", 10)) > 3,
+        not compiled and eager <= 3,
+    ),
+    "graphs-of-the-sequence-sweep": lambda: raw.graphs("sequence_marked"),
+    "graphs-of-the-hidden-sweep": lambda: raw.graphs("hidden_dynamic"),
+    "liger-at-a-new-hidden-size": lambda: right(
+        (new := raw.nth_ms("hidden_liger", "2048", 1) / raw.nth_ms("hidden_liger", "again", 1)) <= 10, new > 10
+    ),
+    "past-the-limit": lambda: right(
+        bool(compiled := raw.graphs("limit_static", "72")),
+        not compiled
+        and (same := len(raw.sweep_kernels("limit_static", "again")) == len(raw.sweep_kernels("limit_static", "72"))),
+        not compiled and not same,
+    ),
+    "what-a-warm-cache-saves": lambda: raw.nth_ms("batch_compiled_warm", "64", 1),
     # read-a-trace
     "first-step": lambda: raw.median("linear_small_cold", "cpu_us", 1) / raw.median("linear_small_cold", "cpu_us", 3),
     # nn-linear
