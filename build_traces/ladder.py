@@ -8,10 +8,11 @@ from pathlib import Path
 from typing import Any
 
 from build_traces.errors import LadderError
+from build_traces.kernel_folder import kernel_files, kernel_folder
 from build_traces.sweeps import Sweep, read_sweep
 
 LADDER_FILE = "ladder.toml"
-STAGE_KEYS = {"name", "title", "against", "cold", "chapter", "rung"}
+STAGE_KEYS = {"name", "title", "against", "cold", "chapter", "rung", "kernel"}
 
 
 @dataclass(frozen=True)
@@ -19,7 +20,8 @@ class Stage:
     """One snippet and one entry in ladder.toml.
 
     `chapter` is the one that measures it, 0 for none; a stage that is no `rung` shows something
-    by the way and is left out of the ladder's table.
+    by the way and is left out of the ladder's table. `kernel` is the folder of this repository that
+    the snippet loads a kernel from, if it does.
     """
 
     name: str
@@ -29,6 +31,7 @@ class Stage:
     snippet: Path
     chapter: int = 0
     rung: bool = True
+    kernel: Path | None = None
 
     @property
     def snippets(self) -> tuple[Path, ...]:
@@ -139,7 +142,7 @@ def _stage(entry: dict[str, Any], snippets: Path, path: Path) -> Stage:
             where=str(path),
             hint=f"the keys are {', '.join(sorted(STAGE_KEYS))}",
         )
-    for key, kind in (("chapter", int), ("cold", bool), ("rung", bool)):
+    for key, kind in (("chapter", int), ("cold", bool), ("rung", bool), ("kernel", str)):
         if key in entry and type(entry[key]) is not kind:
             message = f"stage {name!r} has {key} = {entry[key]!r}, which is no {kind.__name__}"
             raise LadderError(message, where=str(path))
@@ -154,11 +157,16 @@ def _stage(entry: dict[str, Any], snippets: Path, path: Path) -> Stage:
         snippet=snippet,
         chapter=entry.get("chapter", 0),
         rung=entry.get("rung", True),
+        kernel=kernel_folder(f"stage {name!r}", entry["kernel"], snippets, path) if "kernel" in entry else None,
     )
 
 
 def sources(recorded: Recorded) -> tuple[Path, ...]:
-    """Its snippets and every sibling snippet that they import, directly or not, by name."""
+    """What runs: the snippets, every sibling that they import, directly or not, by name, and a kernel's files."""
+    return (*_siblings(recorded), *kernel_files(recorded.kernel))
+
+
+def _siblings(recorded: Recorded) -> tuple[Path, ...]:
     found: dict[str, Path] = {}
     waiting = list(recorded.snippets)
     while waiting:
@@ -189,6 +197,14 @@ def digest(recorded: Recorded) -> str:
     sha = hashlib.sha256(recorded.settings.encode())
     for path in sources(recorded):
         content = path.read_bytes()
-        sha.update(f"{path.name} {len(content)}\n".encode())
+        name = _name(recorded.kernel, path)
+        sha.update(f"{name} {len(content)}\n".encode())
         sha.update(content)
     return sha.hexdigest()
+
+
+def _name(kernel: Path | None, path: Path) -> str:
+    """A kernel's files by their path in it, because two of its folders may have files of one name."""
+    if kernel is not None and path.is_relative_to(kernel):
+        return path.relative_to(kernel).as_posix()
+    return path.name

@@ -8,10 +8,19 @@ from pathlib import Path
 from typing import Any, Literal, cast, get_args
 
 from build_traces.errors import LadderError
+from build_traces.kernel_folder import kernel_folder
 
-SWEEP_KEYS = {"name", "title", "snippet", "setup", "caches", "log", "chapter", "seconds"}
+SWEEP_KEYS = {"name", "title", "snippet", "setup", "caches", "log", "chapter", "seconds", "kernel"}
 NEEDED = ("name", "snippet", "setup")
-TYPES: dict[str, type] = {"title": str, "snippet": str, "setup": str, "log": bool, "chapter": int, "seconds": int}
+TYPES: dict[str, type] = {
+    "title": str,
+    "snippet": str,
+    "setup": str,
+    "log": bool,
+    "chapter": int,
+    "seconds": int,
+    "kernel": str,
+}
 GUESSED_SECONDS = 10
 """Of one process, where neither a recording nor the ladder says how long it takes."""
 
@@ -24,7 +33,8 @@ class Sweep:
 
     `setup` is `module.function` in the folder of snippets. With `caches = "warm"` each process finds the compile
     caches that a process before it has filled. `log` asks for one more process, which keeps torch's own log of
-    compiles. `seconds` is about how long one process takes, for those who plan a recording.
+    compiles. `seconds` is about how long one process takes, for those who plan a recording. `kernel` is the folder
+    of this repository that the set-up loads a kernel from, if it does.
     """
 
     name: str
@@ -35,6 +45,7 @@ class Sweep:
     log: bool = False
     chapter: int = 0
     seconds: int = GUESSED_SECONDS
+    kernel: Path | None = None
 
     @property
     def setup_module(self) -> str:
@@ -82,6 +93,7 @@ def read_sweep(entry: dict[str, Any], snippets: Path, path: Path) -> Sweep:
         log=entry.get("log", False),
         chapter=entry.get("chapter", 0),
         seconds=entry.get("seconds", GUESSED_SECONDS),
+        kernel=kernel_folder(f"sweep {name!r}", entry["kernel"], snippets, path) if "kernel" in entry else None,
     )
     for file in sweep.snippets:
         if not file.is_file():
