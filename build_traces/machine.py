@@ -101,7 +101,7 @@ def source_commit() -> str:
         return commit
     try:
         head = _git("rev-parse", "HEAD")
-        dirty = _git("status", "--porcelain", "--", "snippets", "build_traces")
+        dirty = _git("status", "--porcelain", "--", "snippets", "build_traces", "kernel")
     except (OSError, subprocess.CalledProcessError) as error:
         raise RecordingError(
             "", "the commit to record from is unknown: this is no git checkout", hint="export SOURCE_COMMIT=<commit>"

@@ -55,6 +55,8 @@ def environ(job: Job, caches: Path | None = None) -> dict[str, str]:
         | {
             "TORCHINDUCTOR_CACHE_DIR": str(root / "inductor"),
             "TRITON_CACHE_DIR": str(root / "triton"),
+            "QUACK_CACHE_DIR": str(root / "quack"),
+            "CUTE_DSL_CACHE_DIR": str(root / "cute"),
             "PYTHONPATH": os.pathsep.join(filter(None, (package_root, os.environ.get("PYTHONPATH")))),
         }
     )

@@ -53,6 +53,8 @@ def test_neither_title_nor_chapter_nor_rung_makes_a_stage_stale(tmp_path: Path) 
         (ONE + 'chapter = "two"\n', "has chapter = 'two', which is no int"),
         (ONE + "chapter = true\n", "has chapter = True, which is no int"),
         (ONE + "rung = 0\n", "has rung = 0, which is no bool"),
+        (ONE + "kernel = 1\n", "has kernel = 1, which is no str"),
+        (ONE + 'kernel = "kernel/none"\n', "has kernel = 'kernel/none', and there is no kernel"),
     ],
 )
 def test_a_wrong_ladder_says_what_is_wrong_and_where(tmp_path: Path, toml: str, says: str) -> None:
@@ -97,13 +99,46 @@ def test_the_hash_changes_with_what_it_covers_and_with_nothing_else(tmp_path: Pa
     assert digest() != first
 
 
+def with_kernel(tmp_path: Path, files: dict[str, str]) -> ladder.Stage:
+    """A stage with a kernel beside the snippets' folder, as in this repository."""
+    for name, text in files.items():
+        path = tmp_path / "kernel/one" / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, encoding="utf-8")
+    (tmp_path / "snippets").mkdir(exist_ok=True)
+    return ladder.load(write(tmp_path / "snippets", ONE + 'kernel = "kernel/one"\n', one="")).stages[0]
+
+
+def test_a_kernels_files_are_sources_of_the_stage_that_loads_it(tmp_path: Path) -> None:
+    stage = with_kernel(tmp_path, {"build/a/x": "1", "build/b/x": "2", "readme": "3", "build/a/__pycache__/x": "4"})
+    assert [p.relative_to(tmp_path).as_posix() for p in ladder.sources(stage)] == [
+        "snippets/one.py",
+        "kernel/one/build/a/x",
+        "kernel/one/build/b/x",
+    ]
+
+
+def test_the_hash_changes_with_a_kernels_files_and_not_with_what_is_said_about_it(tmp_path: Path) -> None:
+    first = ladder.digest(with_kernel(tmp_path, {"build/a/x": "1", "build/b/x": "2", "readme": "3"}))
+    assert ladder.digest(with_kernel(tmp_path, {"readme": "4", "build/a/__pycache__/x": "4"})) == first
+    assert ladder.digest(with_kernel(tmp_path, {"build/a/x": "2", "build/b/x": "1"})) != first
+    assert ladder.digest(with_kernel(tmp_path, {"build/a/x": "1", "build/b/x": "2"})) == first
+    assert ladder.digest(with_kernel(tmp_path, {"build/c/x": ""})) != first
+
+
+def test_a_kernel_changes_no_hash_of_a_stage_without_one(tmp_path: Path) -> None:
+    (stage,) = ladder.load(write(tmp_path, ONE, one="A = 1\n")).stages
+    # printf 'cold=False\none.py 6\nA = 1\n' | sha256sum
+    assert ladder.digest(stage) == "a7183c2da4893eadefd2a23af9efa46fc37d0efc0902d218f873640316d378e9"
+
+
 def test_a_snippet_that_is_no_python_is_named_with_its_line(tmp_path: Path) -> None:
     (stage,) = ladder.load(write(tmp_path, ONE, one="x = 1\ndef f(:\n")).stages
     with pytest.raises(LadderError, match=r"one\.py:2: not valid Python"):
         ladder.digest(stage)
 
 
-def test_the_projects_own_ladder_has_its_thirteen_rungs_and_four_traps_in_order() -> None:
+def test_the_projects_own_ladder_has_its_sixteen_rungs_and_four_traps_in_order() -> None:
     loaded = ladder.load(Path("snippets"))
     traps = ("matmul_add_compiled", "matmul_add_compiled_2d", "linear_restrided", "mlp_unsynced")
     assert tuple(stage.name for stage in loaded.stages if not stage.rung) == traps == loaded.names[-4:]
@@ -121,4 +156,7 @@ def test_the_projects_own_ladder_has_its_thirteen_rungs_and_four_traps_in_order(
         "mlp_liger_compiled",
         "mlp_cudagraph",
         "mlp_max_autotune",
+        "mlp_concat_compiled",
+        "mlp_quack",
+        "mlp_fused_gemm",
     )

@@ -98,7 +98,9 @@ def test_it_is_as_near_to_float64_as_bf16_can_be(rows: int, hidden: int, dim: in
     # Rounding to bf16: 2⁻⁸ of the value. The hardware's tanh: 2⁻¹¹ of gate·up/2. Sums in float32: far less.
     allowed = 2**-8 * want.abs() + 2**-12 * (gate * up).abs() + 1e-5 * want.abs().max()
     wrong = ~((out.double() - want).abs() <= allowed)  # so that NaN counts as wrong
-    assert not wrong.any(), f"{int(wrong.sum())} of {wrong.numel()} wrong, first at {wrong.nonzero()[0].tolist()}; {seed=}"
+    assert not wrong.any(), (
+        f"{int(wrong.sum())} of {wrong.numel()} wrong, first at {wrong.nonzero()[0].tolist()}; {seed=}"
+    )
     if out.numel() > 10_000:  # fewer may all be rounded the same way
         assert torch.linalg.vector_norm(out.double() - want) < 2e-3 * torch.linalg.vector_norm(want), f"{seed=}"
     margins = torch.cat([memory[:GUARD], memory[-GUARD:]])
@@ -133,7 +135,10 @@ def test_large_values_neither_overflow_nor_lose_their_sign(geglu_gemm) -> None:
         (lambda x, g, u: (x.t().contiguous().t(), g, u), "x is not contiguous"),
         (lambda x, g, u: (x, g.half(), u), "w_gate is torch.float16"),
         (lambda x, g, u: (x, g, u.cpu()), "w_up is on cpu, and x on cuda:0"),
-        (lambda x, g, u: (torch.empty(128 * 64 + 1, device="cuda").bfloat16()[1:].view(128, 64), g, u), "x does not begin"),
+        (
+            lambda x, g, u: (torch.empty(128 * 64 + 1, device="cuda").bfloat16()[1:].view(128, 64), g, u),
+            "x does not begin",
+        ),
     ],
 )
 def test_what_it_cannot_take_it_refuses(change, says: str, geglu_gemm) -> None:

@@ -28,7 +28,9 @@ ROWS = gl.constexpr(64)  # of x, for one consumer: the height of one wgmma instr
 COLUMNS = gl.constexpr(128)  # of gate and as many of up: together 256, the width of one wgmma instruction
 DEPTH = gl.constexpr(64)  # of the sum at a time: 128 bytes of bf16, the widest swizzle, so that no bank conflicts
 STAGES = gl.constexpr(4)  # slots of 48 KiB in the ring; with 32 KiB for results that is what an SM has
-GROUP = gl.constexpr(11)  # tiles that run at one time form a block of 11 × 12 and not a line: they share more of x and W
+GROUP = gl.constexpr(
+    11
+)  # tiles that run at one time form a block of 11 × 12 and not a line: they share more of x and W
 
 LAYOUT = gl.NVMMASharedLayout(swizzle_byte_width=128, element_bitwidth=16, rank=2)
 ALIGNMENT = 16
@@ -65,7 +67,7 @@ def _tile_at(tile, row_tiles, column_tiles):
 
 # --8<-- [start:load]
 @gluon.jit
-def _load(tensors, slots, barriers, sizes, WHO: gl.constexpr):  # noqa: ARG001, N803
+def _load(tensors, slots, barriers, sizes, WHO: gl.constexpr):
     """The loader: keep the ring full."""
     x, w_gate, w_up, _ = tensors
     x_slots, w_slots, _ = slots
@@ -95,37 +97,34 @@ def _load(tensors, slots, barriers, sizes, WHO: gl.constexpr):  # noqa: ARG001, 
 
 # --8<-- [start:consume]
 @gluon.jit
-def _consume(tensors, slots, barriers, sizes, WHO: gl.constexpr):  # noqa: N803
+def _consume(tensors, slots, barriers, sizes, WHO: gl.constexpr):
     """A consumer: multiply 64 rows by gate and up, 64 terms of the sum at a time; then activate and store."""
-    _, _, _, out = tensors
+    out = tensors[3]
     x_slots, w_slots, out_slots = slots
     full, empty, lead = barriers
     row_tiles, column_tiles, steps = sizes
     layout: gl.constexpr = gl.NVMMADistributedLayout([3, 0], warps_per_cta=[4, 1], instr_shape=[16, 2 * COLUMNS, 16])
     staged = out_slots.index(WHO)
-    # Made once and overwritten by each tile's first step: clearing 128 registers a tile takes time.
-    both = gl.zeros([ROWS, 2 * COLUMNS], gl.float32, layout)
     turn = 0
     tiles_done = 0
     for tile in range(gl.program_id(0), row_tiles * column_tiles, gl.num_programs(0)):
-        row, column = _tile_at(tile, row_tiles, column_tiles)
         if WHO == 1:
             # Not before consumer 0 has begun this tile. With fewer steps than slots consumer 0 could be
             # two tiles ahead, and this phase be over: then nobody waits.
             mbarrier.wait(lead.index(0), tiles_done & 1, pred=steps >= STAGES)
-        for k in range(steps):
-            slot = turn % STAGES
-            mbarrier.wait(full.index(slot), turn // STAGES & 1)
-            x, w = x_slots.index(slot * CONSUMERS + WHO), w_slots.index(slot)
-            both = warpgroup_mma(x, w.permute([1, 0]), both, use_acc=k > 0, is_async=True)
-            # The step before is done now, and its slot free; this one still runs.
-            both = warpgroup_mma_wait(1, deps=[both])
-            mbarrier.arrive(empty.index((turn + STAGES - 1) % STAGES), pred=k > 0)
-            if WHO == 0:
-                mbarrier.arrive(lead.index(0), pred=k == 0)
+        # The first step writes the sums and the others add to them: clearing 128 registers takes time.
+        both = gl.zeros([ROWS, 2 * COLUMNS], gl.float32, layout)
+        both = _multiply(both, x_slots, w_slots, full, turn, WHO, False)
+        turn += 1
+        if WHO == 0:
+            mbarrier.arrive(lead.index(0))
+        row, column = _tile_at(tile, row_tiles, column_tiles)  # here, where the tensor core has work
+        for _ in range(1, steps):
+            both = _multiply(both, x_slots, w_slots, full, turn, WHO, True)
+            mbarrier.arrive(empty.index((turn - 1) % STAGES))
             turn += 1
         both = warpgroup_mma_wait(0, deps=[both])
-        mbarrier.arrive(empty.index((turn + STAGES - 1) % STAGES))
+        mbarrier.arrive(empty.index((turn - 1) % STAGES))
         # gate is the left half of the columns, up the right half; each thread holds both of what it needs.
         gate, up = both.reshape([ROWS, 2, COLUMNS]).permute([0, 2, 1]).split()
         h = _geglu(gate, up).to(out.dtype)
@@ -135,6 +134,16 @@ def _consume(tensors, slots, barriers, sizes, WHO: gl.constexpr):  # noqa: N803
         tma.async_copy_shared_to_global(out, [(row * CONSUMERS + WHO) * ROWS, column * COLUMNS], staged)
         tiles_done += 1
     tma.store_wait(0)
+
+
+@gluon.jit
+def _multiply(both, x_slots, w_slots, full, turn, WHO: gl.constexpr, ADD: gl.constexpr):
+    """Start one step as soon as its slot is full, and return when the step before it is done."""
+    slot = turn % STAGES
+    mbarrier.wait(full.index(slot), turn // STAGES & 1)
+    x, w = x_slots.index(slot * CONSUMERS + WHO), w_slots.index(slot)
+    both = warpgroup_mma(x, w.permute([1, 0]), both, use_acc=ADD, is_async=True)
+    return warpgroup_mma_wait(1, deps=[both])
 
 
 # --8<-- [end:consume]
