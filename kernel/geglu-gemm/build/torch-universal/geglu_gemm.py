@@ -28,9 +28,7 @@ ROWS = gl.constexpr(64)  # of x, for one consumer: the height of one wgmma instr
 COLUMNS = gl.constexpr(128)  # of gate and as many of up: together 256, the width of one wgmma instruction
 DEPTH = gl.constexpr(64)  # of the sum at a time: 128 bytes of bf16, the widest swizzle, so that no bank conflicts
 STAGES = gl.constexpr(4)  # slots of 48 KiB in the ring; with 32 KiB for results that is what an SM has
-GROUP = gl.constexpr(
-    11
-)  # tiles that run at one time form a block of 11 × 12 and not a line: they share more of x and W
+GROUP = gl.constexpr(11)  # rows of tiles: 132 that run at one time form a block of 11 × 12 and share x and W
 
 LAYOUT = gl.NVMMASharedLayout(swizzle_byte_width=128, element_bitwidth=16, rank=2)
 ALIGNMENT = 16
