@@ -92,21 +92,39 @@ def kernel_packages() -> tuple[KernelPackage, ...]:
     return (KernelPackage(origin.repo, origin.kind, origin.detail),)
 
 
+RECORDED_FROM = ("snippets", "build_traces", "kernel")
+
+
 def source_commit() -> str:
     """The commit that is recorded from; `-dirty` behind it if snippets or recorder differ from it.
 
-    `SOURCE_COMMIT` names it where only the files of a checkout are at hand, without its history.
+    `SOURCE_COMMIT` names it where only the files of a checkout are at hand, without its history. Raises RecordingError
+    if it names a commit that is at hand and holds other files.
     """
     if commit := os.environ.get("SOURCE_COMMIT"):
+        if other := _files_that_differ(commit):
+            hint = "name the commit that these files are of, or check that one out"
+            raise RecordingError("", f"SOURCE_COMMIT is {commit}, where {other} is another file", hint=hint)
         return commit
     try:
         head = _git("rev-parse", "HEAD")
-        dirty = _git("status", "--porcelain", "--", "snippets", "build_traces", "kernel")
+        dirty = _git("status", "--porcelain", "--", *RECORDED_FROM)
     except (OSError, subprocess.CalledProcessError) as error:
         raise RecordingError(
             "", "the commit to record from is unknown: this is no git checkout", hint="export SOURCE_COMMIT=<commit>"
         ) from error
     return f"{head}-dirty" if dirty else head
+
+
+def _files_that_differ(commit: str) -> str:
+    """The first file that is recorded from and differs from a commit; "" also where git does not know the commit."""
+    try:
+        _git("cat-file", "-e", f"{commit}^{{commit}}")
+        tracked = _git("diff", "--name-only", commit, "--", *RECORDED_FROM)
+        untracked = _git("ls-files", "--others", "--exclude-standard", "--", *RECORDED_FROM)
+    except (OSError, subprocess.CalledProcessError):
+        return ""
+    return next(iter([*tracked.splitlines(), *untracked.splitlines()]), "")
 
 
 def _git(*arguments: str) -> str:

@@ -157,6 +157,5 @@ def test_the_projects_own_ladder_has_its_sixteen_rungs_and_four_traps_in_order()
         "mlp_cudagraph",
         "mlp_max_autotune",
         "mlp_concat_compiled",
-        "mlp_quack",
         "mlp_fused_gemm",
     )

@@ -326,6 +326,30 @@ def test_the_commit_is_the_checkouts_and_dirty_when_what_is_recorded_differs(
     assert machine.source_commit() == f"{head}-dirty"
 
 
+def test_a_named_commit_that_is_at_hand_must_hold_the_files_that_are_recorded_from(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "snippets").mkdir()
+    (tmp_path / "snippets" / "one.py").write_text("1\n")
+    git(tmp_path, "init", "-q")
+    git(tmp_path, "add", ".")
+    git(tmp_path, "commit", "-qm", "one")
+    head = git(tmp_path, "rev-parse", "HEAD")
+    monkeypatch.setenv("SOURCE_COMMIT", head)
+    assert machine.source_commit() == head
+    (tmp_path / "snippets" / "two.py").write_text("2\n")
+    with pytest.raises(RecordingError, match=rf"SOURCE_COMMIT is {head}, where snippets/two\.py is another file"):
+        machine.source_commit()
+    git(tmp_path, "add", ".")
+    git(tmp_path, "commit", "-qm", "two")
+    with pytest.raises(RecordingError, match=r"snippets/two\.py"):
+        machine.source_commit()
+    # A commit that this checkout does not know cannot be compared with.
+    monkeypatch.setenv("SOURCE_COMMIT", "0" * 40)
+    assert machine.source_commit() == "0" * 40
+
+
 def test_without_git_the_commit_has_to_be_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("SOURCE_COMMIT", raising=False)
     monkeypatch.chdir(tmp_path)

@@ -40,11 +40,28 @@ def test_every_sweep_snippet_is_run_by_a_sweep_and_tested_here() -> None:
 
 
 def test_every_set_up_of_the_ladder_is_there(snippet) -> None:
-    module = snippet("setups")
     for sweep in LADDER.sweeps:
         name, _, function = sweep.setup.partition(".")
-        assert name == "setups" and callable(getattr(module, function))
-    assert {sweep.setup.partition(".")[2] for sweep in LADDER.sweeps} == {*SETUPS, "liger"}
+        assert callable(getattr(snippet(name), function))
+    assert {sweep.setup for sweep in LADDER.sweeps} == {
+        *(f"setups.{name}" for name in (*SETUPS, "liger")),
+        "setup_fused.fused",
+    }
+
+
+def test_the_fused_set_up_takes_the_weights_of_the_module_it_stands_in_for(snippet) -> None:
+    mlp, x = snippet("mlp_eager").make_mlp(), torch.randn(2, 3, 32)
+    forward = snippet("setup_fused").fused(mlp)
+    asked = []
+    snippet("mlp_fused_gemm").geglu_gemm = lambda x, gate, up: (
+        asked.append((gate, up)),
+        gelu_tanh(x @ gate.T) * (x @ up.T),
+    )[1]
+    torch.testing.assert_close(forward(x), mlp(x))
+    ((gate, up),) = asked
+    assert torch.equal(gate, mlp.gate_proj.weight) and torch.equal(up, mlp.up_proj.weight)
+    fused = {sweep.name for sweep in LADDER.sweeps if sweep.setup == "setup_fused.fused"}
+    assert fused == {sweep.name for sweep in LADDER.sweeps if sweep.kernel == SNIPPETS.parent / "kernel/geglu-gemm"}
 
 
 @pytest.mark.parametrize("setup", SETUPS)
