@@ -14,7 +14,7 @@ MOST_WORDS = 1200
 BLOCK = re.compile(r"^/{3,} *(?P<name>[\w-]*)")
 BOLD = r"(?:(?!\n\n|\*\*).)"
 QUESTION = re.compile(rf"\*\*{BOLD}*\?{BOLD}*\*\*|^/{{3,}} *predict\b", re.DOTALL | re.MULTILINE)
-FIGURES = {"kernels", "ops", "profile", "timeline", "generated"}
+FIGURES = {"kernels", "ops", "profile", "timeline", "generated", "distribution", "roofline", "measures"}
 
 
 def order() -> list[str]:
@@ -42,6 +42,8 @@ def test_the_navigation_lists_every_chapter_once_in_order() -> None:
         "a-kernel-someone-else-tuned",
         "traps",
         "choose",
+        "fuse-into-the-gemm",
+        "one-trace-is-one-draw",
         "when-shapes-change",
     ]
 
@@ -65,7 +67,9 @@ def test_a_chapter_asks_before_it_answers(path: Path) -> None:
     questions = [[match.start() for match in QUESTION.finditer(section)] for section in sections]
     assert sum(map(len, questions)) >= 4
     for section, asked in zip(sections, questions, strict=True):
-        figure = re.search(r"^/{3,} *(kernels|ops|profile|timeline|claim)\b", section, re.MULTILINE)
+        figure = re.search(
+            r"^/{3,} *(kernels|ops|profile|timeline|distribution|roofline|measures|claim)\b", section, re.MULTILINE
+        )
         assert not asked or figure is None or asked[0] < figure.start(), section[:60]
 
 

@@ -53,6 +53,38 @@ def spread(stage: str, position: int) -> tuple[float, float]:
     return min(medians), max(medians)
 
 
+def samples(stage: str) -> list[list[float]]:
+    """The timed steps of each process."""
+    return [process["time_us"] for process in raw.record(stage)["processes"]]
+
+
+def medians(stage: str) -> list[float]:
+    return [statistics.median(times) for times in samples(stage)]
+
+
+def but_the_extremes(times: list[float]) -> float:
+    """How far apart the 5th and the 95th percentile are, by rank and in proportion between two ranks."""
+
+    def at(share: float) -> float:
+        rank = share * (len(times) - 1)
+        below, above = sorted(times)[math.floor(rank)], sorted(times)[math.ceil(rank)]
+        return below + (above - below) * (rank - math.floor(rank))
+
+    return at(0.95) - at(0.05)
+
+
+def ridge() -> float:
+    """Operations a byte where the roofline's two lines meet."""
+    return max(raw.ceiling("gemm_flops_per_s"), raw.ceiling("gemm_back_to_back_flops_per_s")) / raw.ceiling(
+        "copy_bytes_per_s"
+    )
+
+
+def intensity(stage: str) -> float:
+    kernels = raw.record(stage)["hbm"]
+    return raw.record(stage)["flops"] / sum(kernel["read_bytes"] + kernel["write_bytes"] for kernel in kernels)
+
+
 SETUPS = ("mlp_eager", "mlp_compiled", "mlp_cudagraph", "mlp_max_autotune", "mlp_liger", "mlp_liger_compiled")
 LINEAR_BYTES = 2 * (8192 * 768 + 3072 * 768 + 8192 * 3072)
 LINEAR_FLOP = 2 * 8192 * 768 * 3072
@@ -195,6 +227,30 @@ ROUTES: dict[str, Route] = {
         * LINEAR_FLOP
         / (raw.time_us("mlp_liger") / 1e6)
         / max(raw.ceiling("gemm_flops_per_s"), raw.ceiling("gemm_back_to_back_flops_per_s"))
+    ),
+    # one-trace-is-one-draw
+    "spread-within-a-process": lambda: statistics.median(map(but_the_extremes, samples("mlp_eager"))),
+    "ways-of-fresh-processes": lambda: raw.draws("mlp_max_autotune"),
+    "slowest-over-fastest": lambda: max(medians("mlp_max_autotune")) / min(medians("mlp_max_autotune")),
+    "which-pairs-are-decided": lambda: right(
+        *(
+            max(medians(a)) < min(medians(b)) or max(medians(b)) < min(medians(a))
+            for a, b in (
+                ("mlp_eager", "mlp_compiled"),
+                ("mlp_compiled", "mlp_liger"),
+                ("mlp_liger", "mlp_liger_compiled"),
+            )
+        )
+    ),
+    # fuse-into-the-gemm
+    "gemms-alone": lambda: sum(raw.kernel_us("mlp_liger", position) for position in (1, 2, 4)),
+    "kernels-of-the-fused-mlp": lambda: len(raw.work("mlp_fused_gemm")),
+    "bytes-of-the-fused-mlp": lambda: sum(raw.hbm_mb("mlp_fused_gemm", position) for position in (1, 2)),
+    "roof-of-the-mlp": lambda: right(
+        (by_bytes := intensity("mlp_fused_gemm") < ridge()),
+        not (by_launches := raw.median("mlp_fused_gemm", "cpu_us") >= 2 * raw.time_us("mlp_fused_gemm"))
+        and not by_bytes,
+        by_launches,
     ),
     # when-shapes-change
     "graphs-of-the-batch-sweep": lambda: raw.graphs("batch_compiled"),
