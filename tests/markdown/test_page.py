@@ -8,8 +8,7 @@ import markdown
 import pytest
 from html_tree import only, parse, text, with_class
 
-from build_traces import recording as recordings
-from build_traces import trace
+from build_traces import freshness, trace
 from build_traces.errors import PageError
 from build_traces.markdown import source as source_module
 from build_traces.markdown.page import NO_PAGE, find_page
@@ -123,10 +122,10 @@ def test_two_conversions_are_identical(repository) -> None:
 def test_a_trace_is_read_once_however_many_pages_show_it(repository, monkeypatch: pytest.MonkeyPatch) -> None:
     read: Counter[str] = Counter()
     status: Counter[str] = Counter()
-    real_read, real_status = trace.read, recordings.status
+    real_read, real_status = trace.read, freshness.status
     monkeypatch.setattr(trace, "read", lambda path: (read.update([path.parent.name]), real_read(path))[1])
     monkeypatch.setattr(
-        recordings, "status", lambda stage, *rest: (status.update([stage.name]), real_status(stage, *rest))[1]
+        freshness, "status", lambda stage, *rest: (status.update([stage.name]), real_status(stage, *rest))[1]
     )
     for n in range(5):
         repository.page(f"# {n}\n\n/// kernels | mlp_eager\n///\n\n/// ops | mlp_compiled\n///\n", f"{n}.md")
