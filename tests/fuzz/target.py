@@ -10,7 +10,7 @@ from build_traces import imported, inspect_report, inspection, trace
 from build_traces.difference import between
 from build_traces.difference_report import report as difference_report
 from build_traces.errors import BuildTracesError, TraceError
-from build_traces.facts import Facts
+from build_traces.facts import CALL_FIELDS, SWEEP_FACTS, Facts
 from build_traces.terminal import ascii_json, console
 from build_traces.trace import events, file
 
@@ -94,6 +94,13 @@ def read_export(raw: bytes) -> str:
         for name in FACTS:
             try:
                 facts.get(f"{stage}.{name}")
+            except BuildTracesError:
+                continue
+    for sweep in ladder.sweep_names:
+        asked = [f"call.{call}.{field}" for call in facts.sweep(sweep).calls for field in CALL_FIELDS]
+        for name in (*SWEEP_FACTS, *asked):
+            try:
+                facts.get(f"{sweep}.{name}")
             except BuildTracesError:
                 continue
     screen = io.StringIO()
