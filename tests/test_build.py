@@ -7,6 +7,7 @@ import re
 import shutil
 import subprocess
 import sys
+import tomllib
 from collections.abc import Callable
 from itertools import groupby
 from pathlib import Path
@@ -188,12 +189,19 @@ def test_another_gpu_without_hardware_counters_builds_the_same_pages(copy: Path)
 def test_every_stage_of_the_ladder_has_its_page_with_every_section(copy: Path) -> None:
     """So that pages written one by one do not drift apart."""
     blocks = ("stagefacts", "kernels", "ops", "timeline", "profile", "reproduce")
-    for line in (copy / "snippets" / "ladder.toml").read_text(encoding="utf-8").splitlines():
-        if line.startswith("name = "):
-            name = json.loads(line.removeprefix("name = "))
-            page = (copy / "docs" / "stages" / f"{name}.md").read_text(encoding="utf-8")
-            found = [row.split()[1] for row in page.splitlines() if row.startswith("/// ")]
-            assert [block for block, _ in groupby(found) if block in blocks] == list(blocks), name
-            snippet = (copy / "snippets" / f"{name}.py").read_text(encoding="utf-8")
-            assert ("generated" in found) == ("torch.compile" in snippet), name
-            assert f'--8<-- "snippets/{name}.py:model"' in page, name
+    for stage in tomllib.loads((copy / "snippets" / "ladder.toml").read_text(encoding="utf-8"))["stage"]:
+        name = stage["name"]
+        page = (copy / "docs" / "stages" / f"{name}.md").read_text(encoding="utf-8")
+        found = [row.split()[1] for row in page.splitlines() if row.startswith("/// ")]
+        assert [block for block, _ in groupby(found) if block in blocks] == list(blocks), name
+        snippet = (copy / "snippets" / f"{name}.py").read_text(encoding="utf-8")
+        assert ("generated" in found) == ("torch.compile" in snippet), name
+        assert f'--8<-- "snippets/{name}.py:model"' in page, name
+
+
+def test_every_sweep_of_the_ladder_is_shown(copy: Path) -> None:
+    chapter = (copy / "docs" / "chapters" / "when-shapes-change.md").read_text(encoding="utf-8")
+    for sweep in tomllib.loads((copy / "snippets" / "ladder.toml").read_text(encoding="utf-8"))["sweep"]:
+        in_a_block = rf"^/// sweep \|.*\b{sweep['name']}\b"
+        in_the_text = rf"\{{\{{ {sweep['name']}\."
+        assert re.search(f"{in_a_block}|{in_the_text}", chapter, re.MULTILINE), sweep["name"]
