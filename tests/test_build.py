@@ -21,7 +21,7 @@ RECORDING = Path("docs/recordings/nvidia-h200_torch-2.11.0")
 @pytest.fixture
 def copy(tmp_path: Path) -> Path:
     """A copy of everything that the site is made of."""
-    for folder in ("docs", "overrides", "snippets"):
+    for folder in ("docs", "kernel", "overrides", "snippets"):
         shutil.copytree(ROOT / folder, tmp_path / folder, ignore=shutil.ignore_patterns("__pycache__"))
     shutil.copyfile(ROOT / "mkdocs.yml", tmp_path / "mkdocs.yml")
     return tmp_path
