@@ -248,9 +248,8 @@ ROUTES: dict[str, Route] = {
     "bytes-of-the-fused-mlp": lambda: sum(raw.hbm_mb("mlp_fused_gemm", position) for position in (1, 2)),
     "roof-of-the-mlp": lambda: right(
         (by_bytes := intensity("mlp_fused_gemm") < ridge()),
-        not (by_launches := raw.median("mlp_fused_gemm", "cpu_us") >= 2 * raw.time_us("mlp_fused_gemm"))
-        and not by_bytes,
-        by_launches,
+        not (by_gaps := raw.time_us("mlp_fused_gemm") > 1.2 * raw.gpu_us("mlp_fused_gemm")) and not by_bytes,
+        by_gaps,
     ),
     # when-shapes-change
     "graphs-of-the-batch-sweep": lambda: raw.graphs("batch_compiled"),

@@ -30,20 +30,21 @@ class Point:
 
 
 class Roofline(TraceBlock):
-    """Ceilings as measured; a stage without HBM bytes has no place in the picture and ends the build."""
+    """Ceilings as measured; a stage without HBM bytes has no place in the picture, and its row says why."""
 
     NAME = "roofline"
     MANY = True
 
     def render(self, conversion: Conversion, stages: tuple[StageView, ...]) -> Element:
         """The SVG with a name at every point, and the numbers below it."""
-        points = [_point(conversion.facts, view) for view in stages]
+        points = [_point(conversion.facts, view) for view in stages if view.record.hbm is not None]
         ceilings = stages[0].recording.environment.ceilings
-        picture = _draw(points, ceilings, conversion.new_id("roofline"))
         figure = figure_of(
             self.NAME,
             None,
-            scrolling("Roofline", picture),
+            scrolling("Roofline", _draw(points, ceilings, conversion.new_id("roofline")))
+            if points
+            else element("p", "HBM bytes were not measured, so no stage has a place under the roof.", class_="missing"),
             measures_table(conversion, stages, ["time_us", "intensity", "tflops", "ceiling_share"]),
             caption=("Both axes are logarithmic. The lines are ceilings that were measured, the points are stages.",),
         )

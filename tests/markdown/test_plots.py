@@ -113,9 +113,13 @@ def test_the_roofline_has_the_measured_ceilings_and_each_stage_under_them(reposi
     ].startswith("10.0")
 
 
-def test_a_stage_without_hbm_bytes_has_no_place_under_the_roof(repository) -> None:
-    with pytest.raises(PageError, match="HBM bytes of stage mlp_compiled were not measured"):
-        figure(repository, "roofline | mlp_compiled")
+def test_a_stage_without_hbm_bytes_has_no_place_under_the_roof_and_a_row_that_says_why(repository) -> None:
+    made = figure(repository, "roofline | mlp_eager mlp_compiled")
+    assert [point.get("data-stage") for point in with_class(made, "plot-point")] == ["mlp_eager"]
+    assert [row[-3] for row in cells(only(made, "measures"))] == ["2.09", "–"]
+    alone = figure(repository, "roofline | mlp_compiled")
+    assert list(alone.iter("svg")) == []
+    assert "no stage has a place" in text(with_class(alone, "missing")[0])
 
 
 def test_measures_are_facts_with_their_ranges(repository) -> None:
