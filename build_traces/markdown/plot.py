@@ -12,6 +12,8 @@ FONT_SIZE = 11
 CHARACTER_WIDTH = 6.7
 """Of a monospace font at FONT_SIZE, rounded up."""
 ROUND_NUMBERS = (1, 2, 5)
+LONG_RANGE = 8
+"""From here on a log axis has room for few numbers in each power of ten."""
 
 
 @dataclass(frozen=True)
@@ -30,10 +32,11 @@ class Scale:
         return self.start + (value - low) / (high - low) * (self.end - self.start)
 
     def ticks(self, most: int = 10) -> list[float]:
-        """Round numbers within the ends: of a log scale 1, 2 and 5 times powers of ten, else evenly spaced."""
+        """Round numbers within the ends: of a log scale multiples of powers of ten, else evenly spaced."""
         if self.log:
             powers = range(math.floor(math.log10(self.low)), math.ceil(math.log10(self.high)) + 1)
-            found = [m * 10.0**power for power in powers for m in ROUND_NUMBERS]
+            steps = ROUND_NUMBERS if self.high / self.low >= LONG_RANGE else range(1, 10)
+            found = [m * 10.0**power for power in powers for m in steps]
         else:
             power = 10.0 ** math.floor(math.log10((self.high - self.low) / most))
             step = next(power * m for m in (*ROUND_NUMBERS, 10) if power * m * most >= self.high - self.low)

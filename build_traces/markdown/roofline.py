@@ -16,6 +16,8 @@ from build_traces.stage_view import StageView
 
 LEFT, TOP, BOTTOM, HEIGHT = 56, 26, 44, 380
 LABEL_GAP = 15
+ABOVE = 7
+"""Pixels between a ceiling and its name."""
 LEADER = 24
 """Pixels between the plot and the names beside it."""
 
@@ -81,7 +83,7 @@ def _draw(points: list[Point], ceilings: Ceilings, id_: str) -> Element:
         y_axis(y, LEFT, right, "TFLOP/s"),
         line(x.at(low), y.at(low * bandwidth), x.at(meets), y.at(peak), "plot-roof"),
         line(x.at(meets), y.at(peak), x.at(high), y.at(peak), "plot-roof"),
-        text(f"GEMM, {shown(peak)} TFLOP/s", x.at(high) - 4, y.at(peak) - 6, "end", "plot-roof-name"),
+        text(f"GEMM, {shown(peak)} TFLOP/s", x.at(high) - 4, y.at(peak) - ABOVE, "end", "plot-roof-name"),
         _slope_name(x, y, low, bandwidth),
     )
     places = spaced([y.at(point.tflops) for point in points], LABEL_GAP, TOP + 6, HEIGHT - BOTTOM)
@@ -91,10 +93,12 @@ def _draw(points: list[Point], ceilings: Ceilings, id_: str) -> Element:
 
 
 def _slope_name(x: Scale, y: Scale, low: float, bandwidth: float) -> Element:
-    angle = math.degrees(math.atan2(y.at(low * 2 * bandwidth) - y.at(low * bandwidth), x.at(low * 2) - x.at(low)))
-    at_x, at_y = x.at(low) + 8, y.at(low * bandwidth) - 10
+    slope = math.atan2(y.at(low * 2 * bandwidth) - y.at(low * bandwidth), x.at(low * 2) - x.at(low))
+    start = low * 1.1
+    at_x = x.at(start) + ABOVE * math.sin(slope)
+    at_y = y.at(start * bandwidth) - ABOVE * math.cos(slope)
     name = text(f"HBM, {shown(bandwidth)} TB/s", at_x, at_y, class_="plot-roof-name")
-    name.set("transform", f"rotate({angle:.2f} {at_x:.2f} {at_y:.2f})")
+    name.set("transform", f"rotate({math.degrees(slope):.2f} {at_x:.2f} {at_y:.2f})")
     return name
 
 

@@ -36,7 +36,8 @@ def test_a_value_lies_in_proportion(scale: Scale, value: float, pixel: float) ->
     [
         (Scale(216, 248, 0, 1), [220, 225, 230, 235, 240, 245]),
         (Scale(0, 1, 0, 1), [0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1]),
-        (Scale(80, 600, 0, 1, log=True), [100, 200, 500]),
+        (Scale(70, 600, 0, 1, log=True), [100, 200, 500]),
+        (Scale(250, 830, 0, 1, log=True), [300, 400, 500, 600, 700, 800]),
         (Scale(0.9, 11, 0, 1, log=True), [1, 2, 5, 10]),
     ],
 )
