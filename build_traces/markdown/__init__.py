@@ -16,6 +16,7 @@ from pymdownx.blocks import BlocksExtension, BlocksProcessor
 from build_traces.markdown.block import TraceBlock
 from build_traces.markdown.claim import ClaimFigure
 from build_traces.markdown.claims import Audit
+from build_traces.markdown.compare import Compare
 from build_traces.markdown.conversion import Conversion, Options
 from build_traces.markdown.distribution import Distribution
 from build_traces.markdown.exercise_book import ExerciseBook, HoldExercises
@@ -47,6 +48,7 @@ RECORDING_VARIABLE = "RECORDING"
 BLOCKS: dict[str, type[TraceBlock]] = {
     "claim": ClaimFigure,
     "claims": Audit,
+    "compare": Compare,
     "distribution": Distribution,
     "facts": FactTables,
     "generated": Generated,

@@ -17,7 +17,7 @@ from build_traces.markdown.conversion import Conversion
 from build_traces.markdown.html import append, element, missing, wrapping
 from build_traces.markdown.judging import ClaimBook, Judged
 from build_traces.markdown.sentence import sentence
-from build_traces.markdown.value import fact_element
+from build_traces.markdown.value import fact_element, given
 from build_traces.stage_view import StageView
 
 AUDIT_PAGE = "claims.md"
@@ -98,7 +98,7 @@ def said(claim: Claim, conversion: Conversion, facts: Facts, tag: str) -> Elemen
 
 def verdicts(claim: Claim, conversion: Conversion, judged: list[Judged]) -> Element:
     """A list with an entry a recording: the verdict as a word, and what was measured there."""
-    made = element("ul", class_="verdicts")
+    made = element("ul", class_="verdicts", **given(data_check=one_line(claim.check)))
     if not claim.check:  # nothing that a recording could change
         verdict, why = judged[0].judgement.verdict, text_of(claim, claim.decided_by, conversion, judged[0].facts, "p")
         append(made, element("li", badge(verdict), " ", why))

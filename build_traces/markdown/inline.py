@@ -10,7 +10,7 @@ from build_traces.expressions import ExpressionError, Value, evaluate, one_line
 from build_traces.facts import Fact
 from build_traces.markdown.conversion import Conversion
 from build_traces.markdown.html import element, seal
-from build_traces.markdown.value import shown
+from build_traces.markdown.value import given, shown
 
 FACT = r"\{\{\s*((?:[^{}]|\{[^{}\n]*\})+?)\s*\}\}"
 SPEC = re.compile(r"(?:.?[<>=^])?[-+ ]?z?#?0?\d*[,_]?(?:\.\d+)?[bcdeEfFgGnosxX%]?")
@@ -65,6 +65,7 @@ def expression_element(value: Value, spec: str = "") -> Element:
         data_expression=value.written,
         value=str(value.value),
         title=_title(value),
+        **given(data_format=spec),
     )
 
 

@@ -42,7 +42,10 @@ class Kernels(TraceBlock):
         content = [table(name, columns, rows, class_="kernels"), _beside(view, step)]
         if not with_hbm:
             content.append(element("p", f"HBM bytes were not measured: {view.record.hbm_missing}.", class_="missing"))
-        return figure_of(self.NAME, view, *content, caption=(f"{name}.",) if step else ())
+        figure = figure_of(self.NAME, view, *content, caption=(f"{name}.",) if step else ())
+        if step:
+            figure.set("data-step", str(step))
+        return figure
 
 
 class _Row:

@@ -81,7 +81,7 @@ def _time(conversion: Conversion, path: str, remark: str = "") -> Element:
     cell = element("td", conversion.fact(path))
     spread = conversion.facts.get(path).spread
     if spread is not None:
-        cell.extend([element("br"), extremes(spread)])
+        cell.extend([element("br"), extremes(spread, path=path)])
     if remark:
         cell.extend([element("br"), element("small", remark)])
     return cell

@@ -22,9 +22,9 @@ def key(exercise: Exercise, answer: Answer, conversion: Conversion) -> str:
     texts = [plain(passage("span", part.text, conversion, conversion.facts)) for part in exercise.parts]
     judged: dict[str, object] = {"measured": _in_words(exercise, answer, texts)}
     if answer.value is not None:
-        judged["answer"] = answer.value.value
+        judged |= {"answer": answer.value.value, "decides": [one_line(exercise.answer)]}
     else:
-        judged |= {"right": answer.right, "parts": texts}
+        judged |= {"right": answer.right, "parts": texts, "decides": [value.written for value in answer.parts]}
     return base64.b64encode(json.dumps(judged, ensure_ascii=False).encode()).decode()
 
 

@@ -74,5 +74,5 @@ def _measured(conversion: Conversion, path: str) -> Element:
     said = element("span", conversion.value(fact), f" {fact.unit}" if fact.unit else "")
     if fact.spread is not None:
         append(said, " ")
-        append(said, extremes(fact.spread))
+        append(said, extremes(fact.spread, path=path))
     return said

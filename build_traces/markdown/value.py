@@ -39,10 +39,15 @@ def _significant(value: float) -> str:
     return f"{value:.{decimals}f}" if exponent >= -4 else f"{value:.{DIGITS - 1}e}"
 
 
-def extremes(spread: Spread, spec: str = "") -> Element:
-    """`56.1–57.2` in small print; nothing in it where both read the same."""
+def extremes(spread: Spread, spec: str = "", path: str = "") -> Element:
+    """`56.1–57.2` in small print; nothing in it where both read the same. `path` is the fact's, if it is one."""
     low, high = shown(spread.low, spec), shown(spread.high, spec)
-    return element("small", "" if low == high else f"{low}–{high}")
+    return element("small", "" if low == high else f"{low}–{high}", **given(data_spread=path, data_format=spec))
+
+
+def given(**attributes: str) -> dict[str, str]:
+    """The attributes that are not empty."""
+    return {name: value for name, value in attributes.items() if value}
 
 
 def fact_element(fact: Fact, spec: str = "", processes: int | None = None) -> Element:
@@ -56,6 +61,7 @@ def fact_element(fact: Fact, spec: str = "", processes: int | None = None) -> El
         data_fact=fact.path,
         value=str(fact.value),
         title=_title(fact, processes),
+        **given(data_format=spec),
     )
 
 

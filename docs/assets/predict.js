@@ -241,6 +241,14 @@ class GuidePredict extends HTMLElement {
     else this.#status.setAttribute("role", "status");
   }
 
+  /** Another recording decides now: `data-key` has changed. */
+  refresh() {
+    const changed = this.#exercise && exerciseOf(this.dataset);
+    if (!changed || !this.#exercise) return;
+    Object.assign(this.#exercise, changed);
+    if (!this.#heading.hidden) this.#show(this.#exercise, { fresh: false });
+  }
+
   /** @param {Exercise} exercise */
   #build(exercise) {
     const list = this.querySelector(":scope > .predict-parts");
@@ -296,6 +304,7 @@ class GuidePredict extends HTMLElement {
     if (!verdict.right && this.#tries.length < MOST_TRIES) this.#rest.append(this.#again());
     this.querySelector(":scope > .predict-all")?.removeAttribute("hidden");
     enhanceAll();
+    this.dispatchEvent(new CustomEvent("guide-shown", { bubbles: true }));
     if (fresh) this.#heading.focus();
   }
 

@@ -138,6 +138,12 @@ class GuidePredictions extends HTMLElement {
     removeEventListener("pageshow", this.#onPageShow);
   }
 
+  /** Another recording decides now: the keys of the entries have changed. */
+  refresh() {
+    for (const row of this.#rows) row.exercise = exerciseOf(row.entry.dataset);
+    if (this.#built) this.#render();
+  }
+
   /** @param {StorageEvent} event */
   #onStorage = (event) => {
     if (!event.key || event.key.startsWith(PREFIX)) this.#render(); // another tab predicted

@@ -1,0 +1,403 @@
+// @ts-check
+/**
+ * Computes expressions over facts, `100 * {mlp_compiled.kernel.3.us} / {mlp_compiled.gpu_us}`, as
+ * `build_traces/expressions.py` does: Python's arithmetic, comparison and logic on facts in braces, and nothing else.
+ */
+
+import { nearest, NoValue, rounded } from "./compare-format.js";
+
+/** @typedef {import("./compare-format.js").Scalar} Scalar */
+/** @typedef {{kind: "number" | "text" | "fact" | "word" | "sign" | "end", text: string, value?: Scalar}} Token */
+/** @typedef {(facts: (path: string) => Scalar) => Scalar | Scalar[]} Node what a part of an expression comes to */
+
+const TOKEN =
+  /\s+|(?<number>(?:\d[\d_]*\.?[\d_]*|\.\d[\d_]*)(?:[eE][-+]?\d+)?)|(?<text>'[^'\n\\]*'|"[^"\n\\]*")|\{(?<fact>[^{}]*)\}|(?<word>[A-Za-z_]\w*)|(?<sign>\*\*|\/\/|[=!<>]=|[-+*/%<>(),])/y;
+const FUNCTIONS = new Set(["round", "min", "max", "abs"]);
+const MOST_DEPTH = 100;
+const MOST_POWER = 4_000_000n;
+const LONGEST = 10_000;
+
+/** @typedef {{paths: string[], compute: (facts: (path: string) => Scalar) => Scalar}} Expression */
+
+/**
+ * An expression, ready to be computed. Throws NoValue for what is none.
+ * @param {string} written
+ * @returns {Expression}
+ */
+export function parse(written) {
+  if (written.length > LONGEST) throw new NoValue("the expression is too long");
+  const parser = new Parser(tokens(written));
+  const node = parser.whole();
+  return {
+    paths: parser.paths,
+    compute(facts) {
+      for (const path of parser.paths) facts(path); // all of them, also behind `and` and `or`
+      const value = node(facts);
+      if (Array.isArray(value)) throw new NoValue("a list is no value");
+      if (typeof value === "number" && !Number.isFinite(value)) throw new NoValue("it comes to no number");
+      return value;
+    },
+  };
+}
+
+/**
+ * @param {string} written
+ * @returns {Token[]}
+ */
+function tokens(written) {
+  const found = [];
+  TOKEN.lastIndex = 0;
+  while (TOKEN.lastIndex < written.length) {
+    const at = TOKEN.lastIndex;
+    const groups = TOKEN.exec(written)?.groups;
+    if (!groups) throw new NoValue(`this is no expression, from ${written.slice(at, at + 20)}`);
+    const { number, text, fact, word, sign } = groups;
+    if (number !== undefined) found.push(numberToken(number));
+    else if (text !== undefined) found.push({ kind: "text", text, value: text.slice(1, -1) });
+    else if (fact !== undefined) found.push({ kind: "fact", text: fact.trim() });
+    else if (word !== undefined) found.push({ kind: "word", text: word });
+    else if (sign !== undefined) found.push({ kind: "sign", text: sign });
+  }
+  return /** @type {Token[]} */ ([...found, { kind: "end", text: "" }]);
+}
+
+/** @param {string} written */
+function numberToken(written) {
+  const plain = written.replaceAll("_", "");
+  return { kind: "number", text: written, value: /^\d+$/.test(plain) ? BigInt(plain) : Number(plain) };
+}
+
+/** Python's grammar of expressions, by precedence. */
+class Parser {
+  /** @type {string[]} */
+  paths = [];
+  #at = 0;
+  #depth = 0;
+  #tokens;
+
+  /** @param {Token[]} tokens */
+  constructor(tokens) {
+    this.#tokens = tokens;
+  }
+
+  whole() {
+    const node = this.#choice();
+    if (this.#next.kind !== "end") throw new NoValue(`this is no expression, from ${this.#next.text}`);
+    return node;
+  }
+
+  get #next() {
+    return this.#tokens[this.#at];
+  }
+
+  /**
+   * Whether the next token is one of these, which is then passed.
+   * @param {string[]} texts
+   */
+  #take(...texts) {
+    const { kind, text } = this.#next;
+    if ((kind !== "word" && kind !== "sign") || !texts.includes(text)) return "";
+    this.#at += 1;
+    return text;
+  }
+
+  /** @param {string} text */
+  #need(text) {
+    if (!this.#take(text)) throw new NoValue(`${text} is missing before ${this.#next.text || "the end"}`);
+  }
+
+  /** @returns {Node} */
+  #choice() {
+    if ((this.#depth += 1) > MOST_DEPTH) throw new NoValue("the expression is nested too deep");
+    const then = this.#or();
+    this.#depth -= 1;
+    if (!this.#take("if")) return then;
+    const when = this.#or();
+    this.#need("else");
+    const otherwise = this.#choice();
+    return (facts) => (truth(when(facts)) ? then(facts) : otherwise(facts));
+  }
+
+  /** @returns {Node} */
+  #or() {
+    let left = this.#and();
+    while (this.#take("or")) {
+      const [first, second] = [left, this.#and()];
+      left = (facts) => {
+        const value = first(facts);
+        return truth(value) ? value : second(facts);
+      };
+    }
+    return left;
+  }
+
+  /** @returns {Node} */
+  #and() {
+    let left = this.#not();
+    while (this.#take("and")) {
+      const [first, second] = [left, this.#not()];
+      left = (facts) => {
+        const value = first(facts);
+        return truth(value) ? second(facts) : value;
+      };
+    }
+    return left;
+  }
+
+  /** @returns {Node} */
+  #not() {
+    let turns = 0;
+    while (this.#take("not")) turns += 1;
+    const node = this.#comparison();
+    return turns ? (facts) => truth(node(facts)) === (turns % 2 === 0) : node;
+  }
+
+  /** @returns {Node} */
+  #comparison() {
+    const nodes = [this.#sum()];
+    const signs = [];
+    for (;;) {
+      const sign = this.#take("==", "!=", "<", "<=", ">", ">=", "in") || (this.#take("not") && (this.#need("in"), "not in"));
+      if (!sign) break;
+      signs.push(sign);
+      nodes.push(this.#sum());
+    }
+    if (!signs.length) return nodes[0];
+    return (facts) => {
+      let left = nodes[0](facts);
+      for (const [at, sign] of signs.entries()) {
+        const right = nodes[at + 1](facts);
+        if (!compare(sign, left, right)) return false;
+        left = right;
+      }
+      return true;
+    };
+  }
+
+  /** @returns {Node} */
+  #sum() {
+    let left = this.#product();
+    for (let sign = this.#take("+", "-"); sign; sign = this.#take("+", "-"))
+      left = binary(sign, left, this.#product());
+    return left;
+  }
+
+  /** @returns {Node} */
+  #product() {
+    let left = this.#signed();
+    for (let sign = this.#take("*", "/", "//", "%"); sign; sign = this.#take("*", "/", "//", "%"))
+      left = binary(sign, left, this.#signed());
+    return left;
+  }
+
+  /** @returns {Node} */
+  #signed() {
+    const sign = this.#take("+", "-");
+    if (!sign) return this.#power();
+    if ((this.#depth += 1) > MOST_DEPTH) throw new NoValue("the expression is nested too deep");
+    const node = this.#signed();
+    this.#depth -= 1;
+    return (facts) => {
+      const value = number(node(facts));
+      return sign === "-" ? -value : value;
+    };
+  }
+
+  /** @returns {Node} */
+  #power() {
+    const base = this.#atom();
+    if (!this.#take("**")) return base;
+    return binary("**", base, this.#signed());
+  }
+
+  /** @returns {Node} */
+  #atom() {
+    const { kind, text, value } = this.#next;
+    this.#at += 1;
+    if (kind === "number" || kind === "text") return () => /** @type {Scalar} */ (value);
+    if (kind === "fact") {
+      if (!text) throw new NoValue("there is no path between the braces");
+      if (!this.paths.includes(text)) this.paths.push(text);
+      return (facts) => facts(text);
+    }
+    if (kind === "word" && FUNCTIONS.has(text)) return this.#call(text);
+    if (kind === "sign" && text === "(") return this.#parenthesis();
+    throw new NoValue(`this is no expression, from ${text || "its end"}`);
+  }
+
+  /** @returns {Node} */
+  #parenthesis() {
+    const nodes = [];
+    let isTuple = false;
+    while (!this.#take(")")) {
+      nodes.push(this.#choice());
+      if (this.#take(",")) isTuple = true;
+      else {
+        this.#need(")");
+        break;
+      }
+    }
+    if (nodes.length === 1 && !isTuple) return nodes[0];
+    return (facts) => nodes.map((node) => single(node(facts)));
+  }
+
+  /**
+   * @param {string} name
+   * @returns {Node}
+   */
+  #call(name) {
+    this.#need("(");
+    const nodes = [];
+    while (!this.#take(")")) {
+      nodes.push(this.#choice());
+      if (!this.#take(",")) {
+        this.#need(")");
+        break;
+      }
+    }
+    return (facts) => call(name, nodes.map((node) => node(facts)));
+  }
+}
+
+// Python's values
+
+/**
+ * @param {Scalar | Scalar[]} value
+ * @returns {Scalar}
+ */
+function single(value) {
+  if (Array.isArray(value)) throw new NoValue("a list in a list is no value");
+  return value;
+}
+
+/** @param {Scalar | Scalar[]} value */
+function truth(value) {
+  return Array.isArray(value) ? value.length > 0 : Boolean(value);
+}
+
+/**
+ * @param {Scalar | Scalar[]} value
+ * @returns {bigint | number}
+ */
+function number(value) {
+  if (typeof value === "boolean") return value ? 1n : 0n;
+  if (typeof value === "bigint" || typeof value === "number") return value;
+  throw new NoValue("text is no number");
+}
+
+/**
+ * @param {string} sign
+ * @param {Scalar | Scalar[]} left
+ * @param {Scalar | Scalar[]} right
+ * @returns {boolean}
+ */
+function compare(sign, left, right) {
+  if (sign === "in" || sign === "not in") return isIn(left, right) === (sign === "in");
+  if (Array.isArray(left) || Array.isArray(right)) throw new NoValue("a list is compared with nothing");
+  if ((typeof left === "string") !== (typeof right === "string"))
+    throw new NoValue(`${left} and ${right} are never equal`);
+  const [a, b] = typeof left === "string" ? [left, /** @type {string} */ (right)] : [number(left), number(right)];
+  switch (sign) {
+    case "==":
+      return a == b; // a whole number and a float may be equal
+    case "!=":
+      return a != b;
+    case "<":
+      return a < b;
+    case "<=":
+      return a <= b;
+    case ">":
+      return a > b;
+    default:
+      return a >= b;
+  }
+}
+
+/**
+ * @param {Scalar | Scalar[]} left
+ * @param {Scalar | Scalar[]} right
+ */
+function isIn(left, right) {
+  if (typeof right === "string" && typeof left === "string") return right.includes(left);
+  if (!Array.isArray(right)) throw new NoValue("nothing is in that");
+  const one = single(left);
+  const plain = (/** @type {Scalar} */ value) => (typeof value === "boolean" ? Number(value) : value);
+  return right.some((other) => (typeof other === "string") === (typeof one === "string") && plain(other) == plain(one));
+}
+
+/**
+ * @param {string} sign
+ * @param {Node} left
+ * @param {Node} right
+ * @returns {Node}
+ */
+function binary(sign, left, right) {
+  return (facts) => {
+    const [a, b] = [left(facts), right(facts)];
+    if (sign === "+" && typeof a === "string" && typeof b === "string") return a + b;
+    return ARITHMETIC[sign](number(a), number(b));
+  };
+}
+
+/** @type {Record<string, (a: bigint | number, b: bigint | number) => bigint | number>} */
+const ARITHMETIC = {
+  "+": (a, b) => (both(a, b) ? a + b : Number(a) + Number(b)),
+  "-": (a, b) => (both(a, b) ? a - b : Number(a) - Number(b)),
+  "*": (a, b) => (both(a, b) ? a * b : Number(a) * Number(b)),
+  "/"(a, b) {
+    if (b == 0) throw new NoValue("it divides by zero");
+    return Number(a) / Number(b);
+  },
+  "//"(a, b) {
+    if (b == 0) throw new NoValue("it divides by zero");
+    const rest = ARITHMETIC["%"](a, b);
+    if (both(a, b)) return (a - /** @type {bigint} */ (rest)) / b;
+    return Math.round((Number(a) - Number(rest)) / Number(b));
+  },
+  "%"(a, b) {
+    if (b == 0) throw new NoValue("it divides by zero");
+    if (both(a, b)) return ((a % b) + b) % b;
+    const rest = Number(a) % Number(b);
+    return rest && rest < 0 !== Number(b) < 0 ? rest + Number(b) : rest;
+  },
+  "**"(a, b) {
+    const size = (/** @type {bigint | number} */ x) => (x < 0 ? -x : x);
+    if (size(a) > MOST_POWER || size(b) > MOST_POWER) throw new NoValue("the power is too large");
+    if (a == 0 && b < 0) throw new NoValue("it divides by zero");
+    if (!both(a, b) || b < 0n) return Number(a) ** Number(b);
+    if (b * BigInt(a.toString(2).length) > 100_000n) throw new NoValue("the power is too large");
+    return a ** b;
+  },
+};
+
+/**
+ * @param {bigint | number} a
+ * @param {bigint | number} b
+ * @returns {b is bigint}
+ */
+function both(a, b) {
+  return typeof a === "bigint" && typeof b === "bigint";
+}
+
+/**
+ * @param {string} name
+ * @param {(Scalar | Scalar[])[]} args
+ * @returns {Scalar}
+ */
+function call(name, args) {
+  if (name === "abs" && args.length === 1) {
+    const value = number(args[0]);
+    return value < 0 ? -value : value;
+  }
+  if (name === "round" && (args.length === 1 || args.length === 2)) {
+    const value = number(args[0]);
+    if (args.length === 1) return typeof value === "bigint" ? value : nearest(value);
+    const decimals = Number(number(args[1]));
+    if (typeof value === "number") return rounded(value, decimals);
+    if (decimals >= 0) return value;
+    return (value < 0n ? -1n : 1n) * BigInt(rounded(Math.abs(Number(value)), decimals));
+  }
+  const values = args.length === 1 && Array.isArray(args[0]) ? args[0] : args.map(single);
+  if ((name !== "min" && name !== "max") || values.length === 0) throw new NoValue(`${name} is called wrongly`);
+  return values.reduce((best, one) => (compare(name === "min" ? "<" : ">", one, best) ? one : best));
+}
