@@ -2,6 +2,7 @@
 
 import base64
 import json
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,11 @@ from build_traces.errors import BuildTracesError, TraceError
 from build_traces.facts import Facts
 
 ROOT = Path(__file__).parents[1]
+sys.path.insert(0, str(ROOT / "tests" / "vectors"))
+import make  # noqa: E402
+
+INPUTS = {"trace", "file", "bytes", "export", "traces", "values", "expressions", "names"}
+OUTCOMES = {"says", "refused", "facts", "changes", "shown", "come_to", "decoded"}
 VECTORS = {path.stem: json.loads(path.read_bytes()) for path in sorted((ROOT / "tests" / "vectors").glob("*.json"))}
 
 
@@ -54,9 +60,32 @@ def test_an_export_answers_as_the_vector_says(name: str) -> None:
             assert (fact.spread.low, fact.spread.high) == (expected["low"], expected["high"]), path
 
 
+def test_values_are_written_as_the_vector_says() -> None:
+    vector = VECTORS["shown"]
+    for (kind, value, spec), expected in zip(vector["values"], vector["shown"], strict=True):
+        assert make.written(kind, value, spec) == expected, (kind, value, spec)
+
+
+def test_expressions_come_to_what_the_vector_says() -> None:
+    vector = VECTORS["expressions"]
+    assert vector["known"] == {path: make.typed(value) for path, value in make.KNOWN.items()}
+    for expression, expected in zip(vector["expressions"], vector["come_to"], strict=True):
+        assert make.comes_to(expression) == expected, expression
+
+
+def test_names_are_decoded_as_the_vector_says() -> None:
+    vector = VECTORS["names"]
+    for name, expected in zip(vector["names"], vector["decoded"], strict=True):
+        assert make.decoded(name) == expected, name
+
+
+def test_two_traces_differ_as_the_vector_says() -> None:
+    assert make.differences(VECTORS["difference"]["traces"]) == VECTORS["difference"]["changes"]
+
+
 def test_every_vector_has_one_input_and_one_outcome() -> None:
     assert len(VECTORS) > 25
     for name, vector in VECTORS.items():
-        assert len({"trace", "file", "bytes", "export"} & vector.keys()) == 1, name
-        assert len({"says", "refused", "facts"} & vector.keys()) == 1, name
+        assert len(INPUTS & vector.keys()) == 1, name
+        assert len(OUTCOMES & vector.keys()) == 1, name
         assert vector["about"].endswith("."), name

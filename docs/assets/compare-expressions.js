@@ -221,6 +221,7 @@ class Parser {
       return (facts) => facts(text);
     }
     if (kind === "word" && FUNCTIONS.has(text)) return this.#call(text);
+    if (kind === "word" && (text === "True" || text === "False")) return () => text === "True";
     if (kind === "sign" && text === "(") return this.#parenthesis();
     throw new NoValue(`this is no expression, from ${text || "its end"}`);
   }

@@ -111,6 +111,7 @@ function ofFloat(value, parts, prec) {
   else if (type === "e" || type === "E") written = exponential(value, prec ?? 6);
   else if (type === undefined && prec === undefined) written = general(value, 17, false, true);
   else written = general(value, prec ?? 6, Boolean(parts.alt), type === undefined);
+  if (parts.alt && !written.includes(".")) written = written.replace(/^-?\d+/, "$&.");
   if (parts.z && /^-[0.%]*(e.*)?$/.test(written)) written = written.slice(1);
   return type === "E" || type === "G" ? written.toUpperCase() : written;
 }

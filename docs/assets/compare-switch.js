@@ -283,7 +283,8 @@ function withoutParts(cell) {
   return [...cell.childNodes]
     .filter((node) => !(node instanceof HTMLDetailsElement))
     .map(({ textContent }) => textContent)
-    .join("");
+    .join("")
+    .trim();
 }
 
 /**

@@ -26,7 +26,7 @@ def refused(repository, text: str, front_matter: str = "") -> PageError:
     ("block", "line", "message", "hint"),
     [
         ("/// kernel | mlp_eager\n///", 3, "there is no block 'kernel'", "did you mean kernels"),
-        ("/// zzz\n///", 3, "there is no block 'zzz'", "the blocks are claim, claims, distribution, facts"),
+        ("/// zzz\n///", 3, "there is no block 'zzz'", "the blocks are claim, claims, compare, distribution"),
         ("/// kernels\n///", 3, "block 'kernels' needs a stage", "write /// kernels | mlp_eager"),
         ("/// kernel-names | x\n///", 3, "block 'kernel-names' takes no argument", "write /// kernel-names"),
         (

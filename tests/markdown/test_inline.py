@@ -137,6 +137,7 @@ def test_an_expression_carries_what_was_written_its_value_and_its_facts(reposito
         "data-expression": SHARE,
         "value": str(100 * 40.0 / 240.0),
         "title": f"mlp_eager.kernel.4.us = 40.0 µs, mlp_eager.kernel_us = 240 µs · {STAMP}",
+        "data-format": ".0f",
     }
     assert text(made) == "17"
 

@@ -129,14 +129,14 @@ def test_a_count_asks_and_hides_its_answer_with_everything_that_is_said_of_it(sh
     assert text(only(hidden, "predict-a100")) == "The article's A100 ran 5."
     fact = next(only(hidden, "predict-measured").iter("data"))
     assert (fact.get("data-fact"), fact.get("value"), fact.get("title")) == ("mlp_eager.kernel_count", "5", STAMP)
-    assert key(made) == {"measured": "5", "answer": 5}
+    assert key(made) == {"measured": "5", "answer": 5, "decides": ["{mlp_eager.kernel_count}"]}
 
 
 def test_a_number_says_its_unit_and_the_factor(show) -> None:
     made = only(show(NUMBER, "time"), "predict")
     assert (made.get("data-unit"), made.get("data-within")) == ("µs", "1.5")
     assert text(only(made, "predict-measured")) == "Measured: 121 µs."
-    assert key(made) == {"measured": "121 µs", "answer": 121.0}
+    assert key(made) == {"measured": "121 µs", "answer": 121.0, "decides": ["{mlp_eager.gpu_us} / 2"]}
 
 
 def test_a_choice_lists_its_options_and_explains_each(show) -> None:
@@ -147,7 +147,8 @@ def test_a_choice_lists_its_options_and_explains_each(show) -> None:
     assert [entry.get("data-position") for entry in reasons] == ["0", "1"]
     facts = only(made, "predict-facts")
     assert [text(part) for part in facts] == ["mlp_eager.kernel_count", "5", "mlp_eager.memset_count", "2"]
-    assert key(made) == {"measured": "“five”", "right": [1], "parts": ["four of k", "five"]}
+    decides = ["{mlp_eager.kernel_count} == 4", "{mlp_eager.kernel_count} == 5 and {mlp_eager.memset_count} == 2"]
+    assert key(made) == {"measured": "“five”", "right": [1], "parts": ["four of k", "five"], "decides": decides}
 
 
 def test_an_order_is_shown_shuffled_and_solved(show) -> None:
@@ -157,7 +158,9 @@ def test_an_order_is_shown_shuffled_and_solved(show) -> None:
     assert shown != ["1", "2", "0"]
     solved = [text(entry) for entry in only(made, "predict-order")]
     assert solved == ["GELU (30.0 µs)", "mul (40.0 µs)", "gate (60.0 µs)"]
-    assert key(made) == {"measured": "GELU → mul → gate", "right": [1, 2, 0], "parts": ["gate", "GELU", "mul"]}
+    decides = ["{mlp_eager.kernel.1.us}", "{mlp_eager.kernel.2.us}", "{mlp_eager.kernel.4.us}"]
+    parts = ["gate", "GELU", "mul"]
+    assert key(made) == {"measured": "GELU → mul → gate", "right": [1, 2, 0], "parts": parts, "decides": decides}
 
 
 @pytest.mark.parametrize(
@@ -455,7 +458,7 @@ def test_all_exercises_are_listed_by_chapter_without_their_answers(repository, s
         assert said not in visible(root)
     first = next(entry for entry in with_class(root, "prediction") if entry.get("data-exercise") == "time")
     assert (first.get("data-kind"), first.get("data-unit"), first.get("data-within")) == ("number", "µs", "1.5")
-    assert key(first) == {"measured": "121 µs", "answer": 121.0}
+    assert key(first) == {"measured": "121 µs", "answer": 121.0, "decides": ["{mlp_eager.gpu_us} / 2"]}
     for template in root.iter("template"):
         assert template.get("data-search-exclude") is not None
 

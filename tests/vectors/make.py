@@ -7,7 +7,9 @@ runs them in Python; README.md says what stands in a file.
 """
 
 import base64
+import gzip
 import json
+import random
 import sys
 import tempfile
 from pathlib import Path
@@ -33,10 +35,11 @@ from small_traces import (  # noqa: E402
     trace,
 )
 
-from build_traces import imported, inspection  # noqa: E402
-from build_traces.errors import BuildTracesError  # noqa: E402
-from build_traces.facts import RECORDING_FACTS, STAGE_FACTS, Facts  # noqa: E402
+from build_traces import difference, expressions, imported, inspection, kernel_names  # noqa: E402
+from build_traces.errors import BuildTracesError, FactError  # noqa: E402
+from build_traces.facts import RECORDING_FACTS, STAGE_FACTS, Fact, Facts  # noqa: E402
 from build_traces.kernel_fields import KERNEL_FIELDS  # noqa: E402
+from build_traces.markdown.value import shown  # noqa: E402
 
 H200 = "docs/recordings/nvidia-h200_torch-2.11.0"
 STAGES = ("linear_small_cold", "mlp_eager")
@@ -172,7 +175,166 @@ def vectors() -> dict[str, Any]:
             except BuildTracesError as error:
                 sentence = error.message
             made[f"refused-{name}"] = {"about": about, "bytes": base64.b64encode(raw).decode(), "refused": sentence}
-    return made | {"export": export_vector()}
+    return made | {
+        "export": export_vector(),
+        "difference": difference_vector(),
+        "shown": shown_vector(),
+        "expressions": expressions_vector(),
+        "names": names_vector(),
+    }
+
+
+def difference_vector() -> Any:
+    """Two traces, with work that is gone, new, changed and the same, and one of a name in two shapes."""
+    first = trace(
+        step(1, 0, 100),
+        *(launch(n, n, 1) for n in range(1, 7)),
+        kernel("same", 1, 10, 5),
+        kernel("gone", 2, 20, 5),
+        kernel("more", 3, 30, 5),
+        kernel("shape", 4, 40, 5),
+        kernel("two", 5, 50, 5),
+        kernel("two", 6, 60, 5, block=(64, 1, 1)),
+    )
+    second = trace(
+        step(1, 0, 100),
+        *(launch(n, n, 1) for n in range(1, 8)),
+        kernel("same", 1, 10, 7),
+        kernel("more", 2, 20, 5),
+        kernel("more", 3, 30, 5),
+        kernel("shape", 4, 40, 5, block=(256, 1, 1)),
+        kernel("two", 5, 50, 5, block=(64, 1, 1)),
+        kernel("two", 6, 60, 5),
+        kernel("new", 7, 70, 5),
+    )
+    traces = [first, second]
+    changes = differences(traces)
+    return {"about": "What is gone, new, changed and the same.", "traces": traces, "changes": changes}
+
+
+def differences(traces: list[Any]) -> Any:
+    """Name, change and count on both sides, as `diff` tells them."""
+    with tempfile.TemporaryDirectory() as folder:
+        read = []
+        for n, one in enumerate(traces):
+            path = Path(folder) / f"{n}.json"
+            path.write_text(json.dumps(one), encoding="utf-8")
+            read.append(inspection.inspect(path))
+    (found,) = difference.between(read[0], read[1], "a", "b").steps
+    return [[w.name, w.change, w.a and w.a.count, w.b and w.b.count] for w in found.work]
+
+
+SPECS = ("", ".0f", ".1f", ".2f", ",.0f", ",.2f", ".5f", ".12f", ".3e", ".3g", "g", "+.1f", " .2f", "08.2f", ">9.1f",
+         "*^11,.1f", "%", ".1%", "_.1f", "z.1f", "#.3g", "n", "e", "012,.1f", ".0e", ".0%", "E", "<8")  # fmt: skip
+INT_SPECS = ("", "d", ",", "05d", "x", "#b", "_d", ",d", "+d", ".1f", ",.2f", "e", "%", ">6", "=+8d", "#X", "o", ".2d")
+TEXT_SPECS = ("", "s", ">9", "*^9", ".2", "<9.3", "d", ",", "09")
+FLOATS = (0.0, -0.0, 0.5, 1.5, 2.5, -2.5, 0.125, 0.375, 1e-7, 1.2e-5, 0.00012345, 0.0001, 0.00009995, 9.995, 99.95,
+          999.5, 1000.5, 1234.5, 1235.0, 123456.789, 1e15, 1e16, 1e21, 1.5e300, 5e-324, 36.9, 100.0, 3.0,
+          1 / 3, 2 / 3, 56.649999999999999, 0.045, 1e22, 123456789012345680.0)  # fmt: skip
+
+
+def shown_vector() -> Any:
+    """Values with formats, as pages write them."""
+    chance = random.Random(7)
+    floats = [*FLOATS, *(chance.uniform(-1, 1) * 10 ** chance.randint(-9, 12) for _ in range(20))]
+    values = [[*typed(value), spec] for value in floats for spec in SPECS]
+    values += [[*typed(value), spec] for value in (0, 5, -7, 999, 1000, 1234567, 10**18) for spec in INT_SPECS]
+    values += [[*typed(value), spec] for value in ("", "NVIDIA H200", "256 × 128", "𝒦𝒦𝒦") for spec in TEXT_SPECS]
+    return {"about": "Values as pages write them.", "values": values, "shown": [written(*value) for value in values]}
+
+
+def typed(value: Any) -> list[Any]:
+    """Its type beside it: JSON does not tell 5 from 5.0 everywhere."""
+    return [type(value).__name__, value if isinstance(value, str | float | bool) else str(value)]
+
+
+def untyped(kind: str, value: Any) -> Any:
+    """The value back."""
+    return int(value) if kind == "int" else float(value) if kind == "float" else value
+
+
+def written(kind: str, value: Any, spec: str) -> str | None:
+    """None where the format does not fit."""
+    try:
+        return shown(untyped(kind, value), spec)
+    except BuildTracesError:
+        return None
+
+
+KNOWN = {"a.five": 5, "a.two": 2, "a.half": 0.5, "a.us": 36.9, "a.name": "nvjet_sm90", "a.zero": 0, "a.big": 10**20}
+EXPRESSIONS = (
+    "{a.five}", "2 * {a.five}", "{a.five} / {a.two}", "{a.five} // {a.two}", "-{a.five} // {a.two}", "{a.five} % 3",
+    "-{a.five} % 3", "{a.us} % {a.half}", "-{a.us} % 7", "-{a.us} // 7", "{a.five} ** {a.two}", "2 ** -1", "-2 ** 2",
+    "2 ** 3 ** 2", "{a.us} ** 0.5", "100 * ({a.us} - {a.half}) / {a.us}", "{a.five} == 5", "{a.five} == 5.0",
+    "{a.five} != {a.two}", "1 < {a.two} < {a.five}", "1 < {a.five} < 3", "{a.five} == 5 and {a.two} == 2",
+    "{a.five} == 4 or {a.two} == 2", "not {a.zero}", "not not {a.five}", "not {a.five} == 5", "'nvjet' in {a.name}",
+    "'sm80' not in {a.name}", "{a.name} in ('x', 'nvjet_sm90')", "{a.five} in (1, 5.0)", "{a.name} == 'nvjet_sm90'",
+    "{a.name} == 5", "{a.name} < 'z'", "{a.name} < 5", "{a.five} / {a.zero}", "{a.five} // 0", "{a.five} % 0", "0 ** -1",
+    "{a.zero} and {a.five}", "{a.zero} or {a.name}", "{a.five} if {a.zero} else {a.two}", "1 if 1 else 2 if 0 else 3",
+    "round({a.us})", "round({a.half})", "round(1.5)", "round(2.5)", "round({a.us}, 0)", "round(2.675, 2)",
+    "round({a.five}, 1)", "round(1234, -2)", "round(1250, -2)", "round(-7 / 2)", "min(1, {a.half}, 3)", "max((1, 2))",
+    "max(1, 1.0)", "abs(-{a.us})", "abs({a.name})", "min()", "round('x')", "1e3", "1_000", ".5 + 5.", "1 + 2.0",
+    "{a.name} + '!'", "{a.name} % 2", "{a.big} + 1", "{a.big} / 3", "{a.big} * {a.big} ** 30",
+    "9 ** 9 ** 9", "{a.none}", "{a.none} if 0 else 1", "1 +", "(1", "{", "{}", "a.five", "five", "sum(1)", "1 2",
+    "lambda: 1", "[1]", "(1, 2)", "1 is 1", "~1", "1 << 2", "{a.five}.real", "True", "False or 2", "None", "1j", "1e999",
+    "not", "1 not 2", "{a.five} not in (1,)", "()", "+{a.half}", "- - 5", "1 if 2", "{a.five} and", "'{a.five}'",
+)  # fmt: skip
+
+
+def expressions_vector() -> Any:
+    """Expressions over a few facts, and what they come to."""
+    facts = {path: typed(value) for path, value in KNOWN.items()}
+    return {
+        "about": "Expressions over facts.",
+        "known": facts,
+        "expressions": list(EXPRESSIONS),
+        "come_to": [comes_to(one) for one in EXPRESSIONS],
+    }
+
+
+class Known:
+    """Facts that are in a table."""
+
+    def get(self, path: str) -> Fact:
+        if path not in KNOWN:
+            raise FactError(f"there is no {path}")
+        return Fact(path, KNOWN[path], "", None, "")
+
+
+def comes_to(expression: str) -> Any:
+    """Type and value; None where it is refused."""
+    try:
+        return typed(expressions.evaluate(expression, Known()).value)  # type: ignore[arg-type]
+    except BuildTracesError:
+        return None
+
+
+def names_vector() -> Any:
+    """Names of kernels, and what is told of them."""
+    names = {family.example for family in kernel_names.FAMILIES.values()}
+    for path in sorted((ROOT / "tests" / "traces").rglob("*.json.gz")):
+        events = json.loads(gzip.decompress(path.read_bytes()), strict=False)["traceEvents"]
+        names |= {event["name"] for event in events if event.get("cat") == "kernel"}
+    names |= set(HOSTILE_NAMES)
+    listed = sorted(names, key=lambda name: name.encode("utf-8", "surrogatepass"))
+    return {"about": "Names of kernels.", "names": listed, "decoded": [decoded(name) for name in listed]}
+
+
+HOSTILE_NAMES = (
+    "", "(", "x" * 500, "\x1b[2J\u202e{{ x }}</script>\x00", "𝒦" * 80, "a<" * 200, "constructor", "__proto__",
+    "at::native::constructor<1>", "at::native::reduce_kernel<512, 1, at::native::toString>", "cublasLt::toString<a>",
+    "triton_poi_fused_constructor_0", "triton_per_fused_add_mul_3", "triton_per_fused_mul_add_3", "triton_red_fused_",
+    "triton_per_fused_add_mul_\u0663", "cutlass::Kernel<>", "cutlass::Kernel", "cutlass::Kernel<a<b>, c>(d)",
+    "void at::native::vectorized_elementwise_kernel<4, at::native::AUnaryFunctor<float, at::native::MulFunctor",
+    "nvjet_sm90_tst_256x128_64x4_1x2_h_bz_coopA_bias_TNT", "nvjet_hss_1_2_3", "Cijk_Ailk_Bljk_SB_MT64x64x16__",
+    "void f<a, (b, c), {d}>(int)", "f<a]", "\ud800", "sm80_xmma_gemm_a_b_c_d_e_f_g_h_i_j_k_l_m_n_o_p",
+)  # fmt: skip
+
+
+def decoded(name: str) -> list[str]:
+    """Family, short name and summary."""
+    found = kernel_names.decode(name)
+    return [found.family, found.short, found.summary]
 
 
 def export_vector() -> Any:
@@ -231,7 +393,22 @@ def write() -> None:
         if path.stem not in made:
             path.unlink()
     for name, vector in made.items():
-        (HERE / f"{name}.json").write_text(json.dumps(vector, indent=1, ensure_ascii=True) + "\n", encoding="utf-8")
+        text = in_lines(vector) if LISTED & vector.keys() else json.dumps(vector, indent=1, ensure_ascii=True)
+        (HERE / f"{name}.json").write_text(text + "\n", encoding="utf-8")
+
+
+LISTED = {"values", "expressions", "names"}
+
+
+def in_lines(vector: dict[str, Any]) -> str:
+    """Long lists of small things, one a line."""
+    entries = [
+        f'"{key}": [\n' + ",\n".join(f"  {json.dumps(one)}" for one in value) + "\n ]"
+        if isinstance(value, list)
+        else f'"{key}": {json.dumps(value)}'
+        for key, value in vector.items()
+    ]
+    return "{\n " + ",\n ".join(entries) + "\n}"
 
 
 if __name__ == "__main__":
