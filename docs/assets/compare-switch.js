@@ -101,6 +101,7 @@ function banner(text, button, counts) {
     made.append(pressed);
   }
   const article = document.querySelector("article");
+  if (article?.querySelector("guide-compare")) return; // it says so itself
   const heading = article?.querySelector("h1");
   const focused = document.activeElement?.closest(".compare-banner");
   if (heading) heading.after(made);

@@ -15,6 +15,16 @@ function count(n, word = "") {
   return `${grouped(String(n))}${word ? ` ${word}${n === 1 ? "" : "s"}` : ""}`;
 }
 
+/** @param {{grid: number[], block: number[]}} work */
+function shape({ grid, block }) {
+  return grid.length ? `(${grid.join(" × ")}) × (${block.join(" × ")})` : "–";
+}
+
+/** @param {{grid: number[], block: number[]}} work another shape, for a second line */
+function ourShape(work) {
+  return [make("br"), make("small", {}, `ours: ${shape(work)}`)];
+}
+
 /**
  * What is in the file, in sentences.
  * @param {string} name
@@ -71,7 +81,7 @@ export function work(ours, yours, beside) {
       make("td", {}, kind === "kernel" ? says : kind),
       b ? `${count(b.count)}` : "–",
       b ? shown(b.us) : "–",
-      grid.length ? `(${grid.join(" × ")}) × (${block.join(" × ")})` : "–",
+      make("td", {}, shape({ grid, block }), ...(a && b && shape(a.first) !== shape(b.first) ? ourShape(a.first) : [])),
     ];
     if (ours) {
       const mark = make("td", {}, make("span", { class: `compare-mark compare-mark--${change}` }, WORDS[change]));
