@@ -29,6 +29,8 @@ class GuideCompare extends HTMLElement {
   #ours = null;
   /** @type {Reading | null} what is being read now */
   #reading = null;
+  /** @type {Facts | null} a recording that the browser does not keep: only this page can show it */
+  #loose = null;
   #turn = 0;
   #built = false;
 
@@ -137,13 +139,14 @@ class GuideCompare extends HTMLElement {
     this.#status.textContent = kept
       ? `Read ${name}. Every page of this guide shows its numbers now.`
       : `Read ${name}, but this browser does not let the page keep it, so no other page can show it.`;
-    if (!kept) this.#kept.replaceChildren(...this.#recording(factsOf({ exported, decoded, saved: "" }), null));
+    this.#loose = kept ? null : factsOf({ exported, decoded, saved: "" });
+    await this.#showKept();
   }
 
   async #showKept() {
     const [now, kept] = await Promise.all([state(), recording()]);
     if (!now || !kept) {
-      this.#kept.replaceChildren();
+      this.#kept.replaceChildren(...(this.#loose ? this.#recording(this.#loose, null) : []));
       return;
     }
     const inside = this.#kept.contains(document.activeElement);

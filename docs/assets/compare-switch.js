@@ -304,10 +304,8 @@ function verdict(list, mine) {
   const ours = badge.textContent ?? "";
   const differs = VERDICTS[name] !== ours;
   const title = "why" in found ? found.why : differs ? `ours: ${ours}` : "";
-  for (const old of Object.keys(VERDICTS)) if (old !== name) badge.classList.remove(`verdict--${old}`);
-  undo.push(() => badge.classList.remove(`verdict--${name}`));
-  change(badge, "yours", { text: VERDICTS[name], className: `verdict--${name}`, attributes: title ? { title } : {} });
-  undo.push(() => badge.classList.add(`verdict--${Object.entries(VERDICTS).find(([, text]) => text === ours)?.[0]}`));
+  const attributes = { class: `verdict verdict--${name}`, ...(title && { title }) };
+  change(badge, "yours", { text: VERDICTS[name], attributes });
   change(on, "yours", { text: `on yours, ${mine.label}${differs ? ` (ours: ${ours})` : ""}` });
 }
 

@@ -38,9 +38,9 @@ def one_kernel(**changes: Any) -> bytes:
     return encoded(trace(step(1, 0, 100), launch(1, 10, 2), kernel("a", 1, 20, 5) | changes))
 
 
-def bomb(megabytes: int) -> bytes:
-    """A trace that unpacks to much more than it weighs."""
-    block = b" " * (1 << 20)
+def bomb(megabytes: int, event: bytes) -> bytes:
+    """A trace that unpacks to much more than it weighs: the same event again and again."""
+    block = event * ((1 << 20) // len(event) or 1)
     packer = zlib.compressobj(9, zlib.DEFLATED, 31)
     packed = packer.compress(b'{"traceEvents": [')
     for _ in range(megabytes):
@@ -106,7 +106,9 @@ REFUSED: dict[str, tuple[bytes, str]] = {
     "a name that is a number": (one_kernel(name=5), "is no text"),
     "lists a million deep": (b"[" * 1_000_000 + b"]" * 1_000_000, "event 1 is no object"),
     "objects a million deep": (b'{"a":' * 1_000_000 + b"1" + b"}" * 1_000_000, "not"),
-    "a zip bomb": (bomb(1_600), "it unpacks to more than 1.5 GB"),
+    "a zip bomb": (bomb(1_600, b'{"ph":"M","name":"' + b"x" * (1 << 20) + b'"},'), "it unpacks to more than 1.5 GB"),
+    "a zip bomb of blanks": (bomb(100, b" "), "one event has no end"),
+    "a zip bomb of events": (bomb(100, b'{"ph":"M"},'), "it holds more than 3 million events"),
 }
 """Each with a part of the sentence."""
 
@@ -127,7 +129,7 @@ def broken_exports() -> Iterator[tuple[str, bytes, str]]:
         ("processes", [stage["processes"][0] | {"time_us": []}], "a process has no time samples"),
         ("processes", [stage["processes"][0] | {"cpu_us": [1.0]}], "times of other steps"),
     ):
-        broken = stage | {where: what}
+        broken = stage | {"published_process": 0} | {where: what}
         yield where, encoded(whole | {"stages": [broken]}), said
 
 

@@ -39,6 +39,6 @@ def beside(page: Page, stage: str) -> None:
 
 def counts(page: Page) -> dict[str, int]:
     """How many numbers of this page were switched, differ, and stayed ours, as the banner says."""
-    page.locator(".compare-banner").wait_for()
+    page.locator(".compare-banner[data-facts]").wait_for()
     found: dict[str, Any] = page.evaluate("({...document.querySelector('.compare-banner').dataset})")
     return {name: int(value) for name, value in found.items()}
