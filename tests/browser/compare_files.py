@@ -18,7 +18,9 @@ sys.path.insert(0, str(ROOT / "tests" / "fuzz"))
 from mutate import mutated  # noqa: E402
 
 TRACES = ROOT / "tests" / "traces"
-HOSTILE_NAME = "<img src=x onerror=\"document.title='owned'\"></script><script>document.title='owned'</script>\"'&\x1b[2J\u202e"
+HOSTILE_NAME = (
+    "<img src=x onerror=\"document.title='owned'\"></script><script>document.title='owned'</script>\"'&\x1b[2J\u202e"
+)
 
 
 def exported(name: str = "NVIDIA H200") -> dict[str, Any]:

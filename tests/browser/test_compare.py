@@ -104,7 +104,11 @@ def test_a_kind_of_step_can_be_chosen(page) -> None:
 
 def test_decoded_names_and_launches_are_told(page) -> None:
     name = "nvjet_sm90_tst_256x128_64x4_1x2_h_bz_coopA_TNT"
-    drop(page, "gemm.json", encoded(trace(step(1, 0, 99), launch(1, 1, 2), launch(2, 4, 4), kernel(name, 1, 9, 5), kernel(name, 2, 20, 7))))
+    drop(
+        page,
+        "gemm.json",
+        encoded(trace(step(1, 0, 99), launch(1, 1, 2), launch(2, 4, 4), kernel(name, 1, 9, 5), kernel(name, 2, 20, 7))),
+    )
     row = page.locator("table.compare-work tbody tr").first
     expect(row).to_contain_text("Matrix multiplication of cuBLASLt")
     assert [cell for cell in row.locator("td").all_inner_texts()][2:4] == ["2", "12.0"]
@@ -190,7 +194,11 @@ def test_everything_fits(context, site: Site, width: int) -> None:
     page = context.new_page()
     page.set_viewport_size({"width": width, "height": 900})
     opened(page, site)
-    drop(page, "names.json", encoded(trace(step(1, 0, 9), op(HOSTILE_NAME * 20, 1, 5), launch(1, 2, 1), kernel("x" * 3_000, 1, 4, 4))))
+    drop(
+        page,
+        "names.json",
+        encoded(trace(step(1, 0, 9), op(HOSTILE_NAME * 20, 1, 5), launch(1, 2, 1), kernel("x" * 3_000, 1, 4, 4))),
+    )
     beside(page, "mlp_eager")
     assert page.evaluate(FITS)
     drop(page, "export.json", encoded(exported("A GPU with a very long name " * 5)))

@@ -81,13 +81,21 @@ def test_an_export_that_does_not_fit_is_refused_and_nothing_is_kept(visit: Visit
 def test_names_in_an_export_are_text_on_every_page(visit: Visit, site: Site) -> None:
     made = exported(HOSTILE_NAME)
     made["environment"]["torch"] = HOSTILE_NAME
-    made["names"] = [name if name.startswith("Profiler") else f"{HOSTILE_NAME}{n}" for n, name in enumerate(made["names"])]
+    made["names"] = [
+        name if name.startswith("Profiler") else f"{HOSTILE_NAME}{n}" for n, name in enumerate(made["names"])
+    ]
     made["stages"][0]["hbm_missing"] = HOSTILE_NAME
     made["left_out"] = {"mlp_eager": HOSTILE_NAME}
     made["stages"] = [stage for stage in made["stages"] if stage["rung"]["name"] != "mlp_eager"]
     drop(visit.page, "export.json", encoded(made))
     harmless(visit)
-    for address in ("stages/mlp_compiled/", "stages/mlp_eager/", "chapters/compile-the-mlp/", "predictions/", "claims/"):
+    for address in (
+        "stages/mlp_compiled/",
+        "stages/mlp_eager/",
+        "chapters/compile-the-mlp/",
+        "predictions/",
+        "claims/",
+    ):
         opened(visit.page, site, address)
         visit.page.locator(".compare-banner").wait_for()
         assert "owned" not in visit.page.title()
@@ -134,5 +142,3 @@ def test_the_worker_can_do_no_more_than_the_page(visit: Visit, site: Site) -> No
     drop(visit.page, "one.json", SOUND["no ProfilerStep"][0])
     workers = [worker.url for worker in visit.page.workers if "/workers/search." not in worker.url]
     assert workers == [f"{site.url}assets/compare-worker.js"]
-
-

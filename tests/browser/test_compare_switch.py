@@ -118,9 +118,12 @@ def test_what_the_recording_lacks_stays_ours_and_is_marked(context, site: Site, 
     expect(data).to_have_class("fact fact--ours")
     assert data.inner_text().startswith(before)
     expect(data).to_have_attribute(
-        "title", "Ours: your recording does not say. stage mlp_compiled is not in this recording: missing: not recorded yet"
+        "title",
+        "Ours: your recording does not say. stage mlp_compiled is not in this recording: missing: not recorded yet",
     )
-    expect(page.locator("figure.trace-block--kernels > .compare-ours")).to_contain_text("From our recording, not yours.")
+    expect(page.locator("figure.trace-block--kernels > .compare-ours")).to_contain_text(
+        "From our recording, not yours."
+    )
 
 
 def test_a_kernel_list_becomes_the_readers(context, site: Site, other) -> None:
@@ -159,9 +162,11 @@ def test_there_is_a_way_back_and_it_changes_nothing(context, site: Site, other) 
     opened(page, site, CHAPTER)
     counts(page)
     page.get_by_role("button", name="Show ours").click()
-    expect(page.locator(".compare-banner")).to_contain_text("These are our numbers. A recording of yours is kept: Slow GPU")
+    expect(page.locator(".compare-banner")).to_contain_text(
+        "These are our numbers. A recording of yours is kept: Slow GPU"
+    )
     page.evaluate("document.querySelector('.compare-banner').remove()")
-    tidy = "text => text.replace(/ data-(enhanced|switched)=\"[^\"]*\"/g, '').replace(/ class=\"\"/g, '')"
+    tidy = 'text => text.replace(/ data-(enhanced|switched)="[^"]*"/g, \'\').replace(/ class=""/g, \'\')'
     after = page.evaluate("document.querySelector('article').innerHTML")
     assert page.evaluate(tidy, after) == page.evaluate(tidy, before)
 
@@ -255,7 +260,9 @@ def test_an_exercise_without_an_answer_there_is_judged_by_ours(context, site: Si
     opened(page, site, "chapters/compile-the-mlp/")
     counts(page)
     notes = page.locator("guide-predict > .compare-ours").all_inner_texts()
-    assert any("Judged by our recording: yours has no answer. stage mlp_compiled is not in this recording" in n for n in notes)
+    assert any(
+        "Judged by our recording: yours has no answer. stage mlp_compiled is not in this recording" in n for n in notes
+    )
     assert page.locator("guide-predict").count() == len(notes)
 
 
