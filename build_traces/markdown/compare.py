@@ -7,6 +7,7 @@ kernels' names are decoded. Without scripts it is the table of our stages.
 import json
 from xml.etree.ElementTree import Element
 
+from build_traces.errors import NotRecordedError
 from build_traces.kernel_names.tables import tables
 from build_traces.ladder import Stage
 from build_traces.markdown.block import TraceBlock, figure_of
@@ -28,7 +29,7 @@ class Compare(TraceBlock):
 
     def render(self, conversion: Conversion, stages: tuple[StageView, ...]) -> Element:
         """An element that a script fills."""
-        rows = [_row(conversion, stage) for stage in conversion.facts.ladder.stages]
+        rows = [made for stage in conversion.facts.ladder.stages for made in _rows(conversion, stage)]
         ours = table("The stages of our recording", COLUMNS, rows, class_="compare-stages")
         summary = element("summary", "The stages and traces of our recording")
         made = element(
@@ -42,9 +43,16 @@ class Compare(TraceBlock):
         return figure_of(self.NAME, None, made)
 
 
-def _row(conversion: Conversion, stage: Stage) -> Element:
+def _rows(conversion: Conversion, stage: Stage) -> list[Element]:
+    """A row, or none for a stage that is not recorded yet."""
+    try:
+        return [_row(conversion, stage, conversion.facts.view(stage.name))]
+    except NotRecordedError:
+        return []
+
+
+def _row(conversion: Conversion, stage: Stage, view: StageView) -> Element:
     """A stage with the trace that a reader's own is set beside; a cold one shows its first step."""
-    view = conversion.facts.view(stage.name)
     step = f".step{view.shown_step}" if stage.cold else ""
     path = view.recording.path(stage.name, TRACE_FILE)
     link = conversion.link(path, stage.title, data_stage=stage.name, download=f"{stage.name}.{TRACE_FILE}")

@@ -66,5 +66,5 @@ def _cell(conversion: Conversion, path: str) -> Element:
         return missing(error.message)
     cell = element("td", conversion.value(fact))
     if fact.spread is not None and fact.spread.low != fact.spread.high:
-        cell.extend([element("br"), extremes(fact.spread)])
+        cell.extend([element("br"), extremes(fact.spread, path=path)])
     return cell

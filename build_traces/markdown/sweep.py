@@ -111,7 +111,7 @@ def _cell(conversion: Conversion, view: SweepView, call: str, field: str) -> Ele
     cell = element("td", conversion.fact(f"{path}.{field}"))
     spread = conversion.facts.get(f"{path}.{field}").spread
     if spread is not None:
-        cell.extend([element("br"), extremes(spread)])
+        cell.extend([element("br"), extremes(spread, path=f"{path}.{field}")])
     if field == FIRST:
         cell.extend([element("br"), element("small", *_graphs(conversion, path), class_="graphs")])
     return cell

@@ -5,7 +5,8 @@
  */
 
 import { NoValue } from "./compare-format.js";
-import { NONE, spread, Stage, sum } from "./compare-stage.js";
+import { middleNineTenths, NONE, spread, Stage, sum } from "./compare-stage.js";
+import { Sweep } from "./compare-sweep.js";
 
 /** @typedef {import("./compare-format.js").Scalar} Scalar */
 /** @typedef {import("./compare-stage.js").Spread} Spread */
@@ -49,6 +50,9 @@ function ceilingShare(q) {
   const { gemm_flops_per_s: once, gemm_back_to_back_flops_per_s: loop } = q.facts.environment.ceilings;
   return (100 * tflops(q).median * 1e12) / Math.max(spread(once).median, spread(loop).median);
 }
+
+/** @param {Stage} stage */
+const firstCall = (stage) => stage.over((p) => p.first_call_ms).median;
 
 /** @type {(q: Query, ...at: number[]) => number} */
 const hbm = ({ stage }, ...at) => sum(stage.hbm().map((row) => sum(at.map((n) => row[n])))) / MB;
@@ -132,6 +136,27 @@ const STAGE = {
     },
   },
   first_call_ms: { unit: "ms", derive: ({ stage }) => stage.over((p) => p.first_call_ms) },
+  pays_off_after: {
+    unit: "forwards",
+    derive: (q) => {
+      refuseCold(q);
+      const against = q.facts.stage(q.stage.rows.rung.against);
+      const saved = against.timeUs().median - q.stage.timeUs().median;
+      if (saved <= 0) throw new NoValue(`${q.stage.name} is not faster than ${against.name}: it never pays off`);
+      return Math.max(0, ((firstCall(q.stage) - firstCall(against)) * 1000) / saved);
+    },
+  },
+  within_us: {
+    unit: "µs",
+    derive: (q) => {
+      refuseCold(q);
+      return q.stage.over(({ time_us }) => middleNineTenths(time_us));
+    },
+  },
+  intensity: {
+    unit: "FLOP/B",
+    derive: (q) => q.stage.rows.flops / ((hbm(q, 1) + hbm(q, 2)) * MB),
+  },
   speedup: {
     unit: "×",
     derive: (q) => {
@@ -294,6 +319,8 @@ export function shortCommit(commit) {
 export class Facts {
   /** @type {Map<string, Stage>} */
   #stages = new Map();
+  /** @type {Map<string, any>} the rows of each sweep */
+  #sweeps;
   /** @type {Map<string, Fact | NoValue>} */
   #known = new Map();
 
@@ -307,6 +334,7 @@ export class Facts {
     /** @type {string[]} */
     this.names = exported.names;
     this.environment = exported.environment;
+    this.#sweeps = new Map((exported.sweeps ?? []).map((/** @type {any} */ rows) => [rows.name, rows]));
   }
 
   /** `NVIDIA H200, torch 2.11.0`. */
@@ -356,7 +384,8 @@ export class Facts {
     const dot = path.indexOf(".");
     if (dot < 0) throw new NoValue(`${path} is no path of a fact`);
     const [first, rest] = [path.slice(0, dot), path.slice(dot + 1)];
-    return first === "recording" ? this.#ofRecording(rest) : this.#ofStage(first, rest);
+    if (first === "recording") return this.#ofRecording(rest);
+    return this.#sweeps.has(first) ? this.#ofSweep(first, rest) : this.#ofStage(first, rest);
   }
 
   /** @param {string} rest */
@@ -366,6 +395,19 @@ export class Facts {
     const { unit, derive } = RECORDING[name];
     const { date, commit } = this.environment;
     return fact(derive(this.environment, this.exported.recording), unit, part, this.#stamp(date, commit), null);
+  }
+
+  /**
+   * @param {string} name
+   * @param {string} rest
+   */
+  #ofSweep(name, rest) {
+    const sweep = new Sweep(this.#sweeps.get(name), this.names);
+    const dot = rest.indexOf(".");
+    const [key, part] = splitPart(dot < 0 ? "" : rest.slice(dot + 1));
+    const { raw, unit } = sweep.ask(dot < 0 ? rest : rest.slice(0, dot), key);
+    const { recorded, commit } = sweep.rows;
+    return fact(raw, unit, part, this.#stamp(recorded, commit), sweep.processes.length);
   }
 
   /**

@@ -11,7 +11,7 @@ const NONE = -1;
 const LARGEST = 1e21;
 const NAME = /^[\p{L}_][\p{L}\p{N}_]*$/u;
 
-/** @typedef {{format: string, schema: number, protocol: number}} Versions */
+/** @typedef {{format: string, schema: number, protocol: number, sweepProtocol: number}} Versions */
 /** @typedef {(value: unknown, where: string) => void} Check */
 
 /** @type {(holds: boolean, otherwise: string) => void} */
@@ -101,6 +101,13 @@ const ENVIRONMENT = object({
   }),
   kernel_packages: list(object({ repo: text, kind: text, detail: text })),
 });
+const GRAPH = object({ compile_id: text, reason: text, guards: integer, failed: text, dynamo_ms: number, backend_ms: number });
+const CALLED = row([text, list(number), list(number), list(GRAPH), integer, list(integer)]);
+const SWEEP = object({
+  ...{ name: text, title: text, snippet: text, setup: text, caches: oneOf("empty", "warm"), log: truth },
+  ...{ chapter: integer, protocol: integer, sha256: text, command: text, recorded: text, commit: text, machine: text },
+  ...{ processes: list(row([list(CALLED), number])), artefacts: list(text) },
+});
 const EXPORT = object({ recording: text, environment: ENVIRONMENT, names: list(text), stages: list(STAGE) });
 
 /**
@@ -128,19 +135,52 @@ export function check(value, versions) {
   const left = value.left_out;
   must(typeof left === "object" && left !== null && Object.values(left).every((why) => typeof why === "string"),
     "left_out is not stages with reasons"); // prettier-ignore
-  const names = value.stages.map((/** @type {any} */ stage) => stage.rung.name);
-  must(names.length > 0, "there is no stage in it");
+  const sweeps = value.sweeps ?? [];
+  list(SWEEP)(sweeps, "the export.sweeps");
+  must(value.stages.length > 0, "there is no stage in it");
+  const names = [
+    ...value.stages.map((/** @type {any} */ stage) => stage.rung.name),
+    ...sweeps.map((/** @type {any} */ sweep) => sweep.name),
+  ];
   must(new Set(names).size === names.length, "a stage is in it twice");
   must(names.every((/** @type {string} */ name) => NAME.test(name)), "a stage's name is no name of a Python module");
   for (const list of Object.values(value.environment.ceilings))
     must(/** @type {number[]} */ (list).length > 0, "a ceiling of the machine has no value");
-  for (const stage of value.stages) {
-    try {
-      checkStage(stage, value.names.length);
-    } catch (error) {
-      if (error instanceof Refused) throw new Refused(`stage ${short(stage.rung.name)}: ${error.message}`);
-      throw error;
-    }
+  for (const stage of value.stages)
+    told(`stage ${short(stage.rung.name)}`, () => checkStage(stage, value.names.length));
+  for (const sweep of sweeps)
+    told(`sweep ${short(sweep.name)}`, () => checkSweep(sweep, value.names.length, versions.sweepProtocol));
+}
+
+/**
+ * Say where it is that something does not fit.
+ * @param {string} where
+ * @param {() => void} check
+ */
+function told(where, check) {
+  try {
+    check();
+  } catch (error) {
+    if (error instanceof Refused) throw new Refused(`${where}: ${error.message}`);
+    throw error;
+  }
+}
+
+/**
+ * @param {any} sweep
+ * @param {number} names how many there are
+ * @param {number} protocol of sweeps that this guide reads
+ */
+function checkSweep({ protocol: its, processes }, names, protocol) {
+  must(its === protocol, `it is of protocol ${short(its)}; this guide reads ${protocol}`);
+  must(processes.length > 0 && processes[0][0].length > 0, "it holds no call");
+  const called = processes.map(([calls]) => calls.map(([name]) => name));
+  must(called.every((other) => JSON.stringify(other) === JSON.stringify(called[0])), "its processes made other calls");
+  must(new Set(called[0]).size === called[0].length, "two of its calls have one name");
+  for (const [, callMs, gpuUs, , , kernels] of processes.flatMap(([calls]) => calls)) {
+    must(callMs.length > 1 && gpuUs.length > 0, "a call has no time samples");
+    must([...callMs, ...gpuUs].every((time) => time > 0), "a call took no time");
+    must(kernels.every((at) => within(at, 0, names)), "a name is not in the list of names");
   }
 }
 

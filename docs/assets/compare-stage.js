@@ -61,6 +61,21 @@ function most(values) {
   return values.reduce((a, b) => Math.max(a, b), -Infinity);
 }
 
+/**
+ * From the 5th to the 95th percentile, between neighbors in proportion.
+ * @param {number[]} values
+ */
+export function middleNineTenths(values) {
+  const sorted = [...values].sort((a, b) => a - b);
+  if (sorted.length === 1) return 0;
+  const cut = (/** @type {number} */ part) => {
+    const at = part * (sorted.length - 1);
+    const [low, rest] = [Math.floor(at / 20), at % 20];
+    return (sorted[low] * (20 - rest) + (sorted[low + 1] ?? 0) * rest) / 20;
+  };
+  return cut(19) - cut(1);
+}
+
 /** @param {number[]} values */
 export function sum(values) {
   return values.reduce((a, b) => a + b, 0);
@@ -239,7 +254,6 @@ export class Stage {
    */
   kernelUs(n, step) {
     this.kernel(n, step);
-    if (step === null && this.stepsDiffer) step = this.shownStep;
     const names = kernelNames(this.published, step);
     const same = this.processes.filter((/** @type {any} */ process) => sameList(kernelNames(process, step), names));
     const times = same.flatMap((/** @type {any} */ process) => launchUs(kernelsOf(process, step)[n - 1], step) ?? []);

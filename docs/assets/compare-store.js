@@ -8,7 +8,7 @@
  */
 
 /** The versions of the format of exports that this guide reads; a test holds them to `build_traces/export_format.py`. */
-export const VERSIONS = { format: "build-traces recording", schema: 1, protocol: 1 };
+export const VERSIONS = { format: "build-traces recording", schema: 1, protocol: 1, sweepProtocol: 1 };
 const DATABASE = "guide-compare";
 const STORE = "kept";
 const CHANNEL = "guide-compare";

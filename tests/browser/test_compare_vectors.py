@@ -177,6 +177,8 @@ def test_two_traces_differ_as_the_vector_says(page: Page, site: Site) -> None:
 def test_both_languages_read_the_same_versions_of_exports(page: Page, site: Site) -> None:
     from build_traces.export_format import FORMAT, SCHEMA
     from build_traces.recording import PROTOCOL
+    from build_traces.sweep_record import SWEEP_PROTOCOL
 
     script = "async ({ module }) => (await import(module.replace('NAME', 'store'))).VERSIONS"
-    assert ask(page, site, script) == {"format": FORMAT, "schema": SCHEMA, "protocol": PROTOCOL}
+    ours = {"format": FORMAT, "schema": SCHEMA, "protocol": PROTOCOL, "sweepProtocol": SWEEP_PROTOCOL}
+    assert ask(page, site, script) == ours

@@ -37,12 +37,13 @@ from small_traces import (  # noqa: E402
 
 from build_traces import difference, expressions, imported, inspection, kernel_names  # noqa: E402
 from build_traces.errors import BuildTracesError, FactError  # noqa: E402
-from build_traces.facts import RECORDING_FACTS, STAGE_FACTS, Fact, Facts  # noqa: E402
+from build_traces.facts import CALL_FIELDS, RECORDING_FACTS, STAGE_FACTS, SWEEP_FACTS, Fact, Facts  # noqa: E402
 from build_traces.kernel_fields import KERNEL_FIELDS  # noqa: E402
 from build_traces.markdown.value import shown  # noqa: E402
 
 H200 = "docs/recordings/nvidia-h200_torch-2.11.0"
 STAGES = ("linear_small_cold", "mlp_eager")
+SWEEPS = ("batch_static",)
 """Of the recording, what the export among the vectors holds."""
 
 SAYS: dict[str, tuple[str, Any]] = {
@@ -346,11 +347,28 @@ def export_vector() -> Any:
     whole = export.export(found, rungs)
     kept = tuple(stage for stage in whole.stages if stage.rung.name in STAGES)
     raw = export.encode(
-        msgspec.structs.replace(whole, stages=kept, left_out={"mlp_compiled": "missing: not recorded yet"})
+        msgspec.structs.replace(
+            whole,
+            stages=kept,
+            left_out={"mlp_compiled": "missing: not recorded yet"},
+            sweeps=tuple(smaller(one) for one in whole.sweeps or () if one.name in SWEEPS),
+        )
     )
     back, ladder_of = imported.parse(raw)
     facts = Facts(back, ladder_of)
     return {"about": f"Two stages of {found.name}.", "export": json.loads(raw), "facts": answers(facts)}
+
+
+def smaller(sweep: Any) -> Any:
+    """A sweep with the first calls of two processes, and few samples of each."""
+    replace = msgspec.structs.replace
+    return replace(
+        sweep,
+        processes=tuple(
+            replace(p, calls=tuple(replace(call, gpu_us=call.gpu_us[:5]) for call in p.calls[:4]))
+            for p in sweep.processes[:2]
+        ),
+    )
 
 
 KEYS = {
@@ -369,6 +387,11 @@ KEYS = {
 def answers(facts: Facts) -> dict[str, Any]:
     """By path: the value, the extremes where it has some, and the unit; or that there is no answer."""
     paths = [f"recording.{name}" for name in RECORDING_FACTS]
+    for name in facts.ladder.sweep_names:
+        paths += [f"{name}.{fact}" for fact, definition in SWEEP_FACTS.items() if not definition.key]
+        calls = [*facts.sweep(name).calls, "nothing"]
+        paths += [f"{name}.call.{call}.{field}" for call in calls for field in (*CALL_FIELDS, "none")]
+        paths += [f"{name}.call.{calls[0]}.first_ms.{part}" for part in ("low", "high")]
     for stage in STAGES:
         for name, definition in STAGE_FACTS.items():
             for at in ("", "step1.", "step3.") if definition.by_step else ("",):
