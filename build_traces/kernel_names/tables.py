@@ -28,6 +28,7 @@ from build_traces.kernel_names.triton import (
     _OPS,
 )
 from build_traces.kernel_names.values import FAMILIES
+from build_traces.work_kinds import GEMM_FAMILIES, POINTWISE_BEGINNINGS
 
 WORD = r"[\p{L}\p{N}_]"
 """What `\\w` is in Python, unless the pattern is of ASCII."""
@@ -61,6 +62,8 @@ def tables() -> dict[str, object]:
         "cutlassWrappers": sorted(_CUTLASS_WRAPPERS),
         "cutlassWrapper": "kernel template of CUTLASS",
         "cublas": _said(_CUBLAS),
+        "gemmFamilies": sorted(GEMM_FAMILIES),
+        "pointwiseBeginnings": list(POINTWISE_BEGINNINGS),
     }
 
 

@@ -198,6 +198,15 @@ function svg(tag, attributes = {}, ...children) {
   return made;
 }
 
+/** How many pictures were drawn: each has an id of its own. */
+let drawn = 0;
+
+/** @param {string} id of slanted lines over pointwise kernels, as in the pages' own pictures */
+function hatching(id) {
+  const lines = svg("path", { d: "M-1,1 l2,-2 M0,6 l6,-6 M5,7 l2,-2", class: "tl-hatch" });
+  return svg("pattern", { id, width: 6, height: 6, patternUnits: "userSpaceOnUse" }, lines);
+}
+
 /**
  * A step as a picture with a time scale of its own.
  * @param {Lanes} lanes
@@ -207,6 +216,7 @@ export function timeline(lanes, title) {
   const endUs = lanes.bars.reduce((last, { start, dur }) => Math.max(last, start + dur), lanes.stepUs) || 1;
   const height = 2 * AXIS + TITLE + lanes.rows * ROW + GAP;
   const perUs = (WIDTH - LEFT - RIGHT) / endUs;
+  const hatch = `compare-hatch-${(drawn += 1)}`;
   const x = (/** @type {number} */ us) => (LEFT + us * perUs).toFixed(2);
   const y = (/** @type {number} */ at) => AXIS + TITLE + at * ROW + (at >= lanes.firstGpuRow ? GAP : 0);
   const made = svg(
@@ -215,20 +225,40 @@ export function timeline(lanes, title) {
       ...{ class: "timeline", role: "img", viewBox: `0 0 ${WIDTH} ${height}`, width: WIDTH, height, "font-size": 11 },
       "aria-label": `Timeline of ${title}. ${inWords(lanes)}`,
     },
+    svg("defs", {}, hatching(hatch)),
     axis(endUs, x, height),
     svg("text", { class: "tl-title", x: 4, y: AXIS + 17 }, cutTo(title, 90)),
     ...lanes.lanes.map(({ name, row: at }) => svg("text", { class: "tl-lane", x: 4, y: y(at) + 12 }, cutTo(name, 15))),
     ...lanes.links.map(([from, to]) => link(lanes.bars[from], lanes.bars[to], x, y)),
-    ...lanes.bars.flatMap((bar) => barIn(bar, perUs, x, y)),
+    ...lanes.bars.flatMap((bar) => barIn(bar, perUs, x, y, hatch)),
   );
   /** @type {SVGElement} */ (made).style.minWidth = `${WIDTH}px`;
   return make("div", { class: "trace-scroll", tabindex: "0", role: "region", "aria-label": `Timeline of ${title}` }, made);
 }
 
+/** @type {Record<string, string>} */
+const LEGEND = {
+  ...{ op: "ops", annotation: "annotations", call: "calls", gemm: "GEMMs", pointwise: "pointwise kernels" },
+  ...{ kernel: "other kernels", memset: "memsets", memcpy: "memcpys" },
+};
+
+/**
+ * The colours of what is in these pictures.
+ * @param {Lanes[]} all
+ */
+export function legend(all) {
+  const kinds = new Set(all.flatMap(({ bars }) => bars.map(({ kind }) => kind)));
+  const made = make("p", { class: "tl-legend" });
+  for (const [kind, name] of Object.entries(LEGEND))
+    if (kinds.has(kind)) made.append(make("span", { class: `tl-key tl-key--${kind}` }, name), " ");
+  return made;
+}
+
 /** @param {Lanes} lanes */
 function inWords({ bars, stepUs, leftOut }) {
+  const kernels = ["gemm", "pointwise", "kernel"];
   const counts = ["kernel", "memset", "memcpy"].map((kind) => {
-    const count = bars.filter((bar) => bar.kind === kind).length;
+    const count = bars.filter((bar) => bar.kind === kind || (kind === "kernel" && kernels.includes(bar.kind))).length;
     return `${count} ${kind}${count === 1 ? "" : "s"}`;
   });
   return `${counts.join(", ")} in a step of ${shown(stepUs)} µs.${leftOut ? ` ${leftOut} shorter events are not drawn.` : ""}`;
@@ -265,11 +295,14 @@ function axis(endUs, x, height) {
  * @param {number} perUs
  * @param {(us: number) => string} x
  * @param {(row: number) => number} y
+ * @param {string} hatch
  */
-function barIn({ kind, name, label, row: at, start, dur }, perUs, x, y) {
+function barIn({ kind, name, label, row: at, start, dur }, perUs, x, y, hatch) {
   const title = svg("title", {}, `${name}\n${shown(dur)} µs, from ${shown(start)} µs`);
   const [top, width] = [y(at), Math.max(0, dur * perUs)];
-  const made = [svg("rect", { class: `tl-${kind}`, x: x(start), y: top, width: width.toFixed(2), height: BAR }, title)];
+  const place = { x: x(start), y: top, width: width.toFixed(2), height: BAR };
+  const made = [svg("rect", { class: `tl-${kind}`, ...place }, title)];
+  if (kind === "pointwise") made.push(svg("rect", { class: "tl-over", fill: `url(#${hatch})`, ...place }));
   const most = Math.floor((width - PADDING) / CHARACTER);
   const text = label.length <= most ? label : most >= FEWEST ? cutTo(label, most) : "";
   const from = (LEFT + start * perUs + PADDING / 2).toFixed(2);

@@ -27,10 +27,10 @@ const MOST_DEPTH = 30;
 /**
  * @param {import("./compare-inspect.js").Seen} seen
  * @param {number} window
- * @param {(name: string) => {short: string}} decode
+ * @param {(name: string) => {short: string, kind: string}} look what a picture shows of a kernel's name
  * @returns {Lanes}
  */
-export function lanesOf(seen, window, decode) {
+export function lanesOf(seen, window, look) {
   const { ties } = seen;
   const origin = seen.windows[window].ts;
   const stepUs = seen.windows[window].dur;
@@ -88,8 +88,8 @@ export function lanesOf(seen, window, decode) {
     for (const at of work.kept) {
       const event = ties.work[at];
       if (streamOf(event) !== key) continue;
-      const kind = WORK_KINDS[event.cat];
-      const made = bar(kind, event, kind === "kernel" ? decode(event.name).short : kind, row);
+      const { short, kind } = event.cat === "kernel" ? look(event.name) : { short: WORK_KINDS[event.cat], kind: WORK_KINDS[event.cat] };
+      const made = bar(kind, event, short, row);
       const call = barOfCall.get(ties.workCall[at]);
       if (call !== undefined) links.push([call, made]);
     }

@@ -39,6 +39,23 @@ export function decoder(tables) {
   };
 }
 
+/**
+ * What a kernel is of, as far as its name tells, as in `build_traces/work_kinds.py`: it decides a colour.
+ * @param {Tables} tables
+ * @param {string} name
+ * @param {string} family
+ * @returns {"gemm" | "pointwise" | "kernel"}
+ */
+export function workKind(tables, name, family) {
+  const isTemplate =
+    name.startsWith("triton_tem_") && name.split("_").some((word) => ["mm", "addmm", "bmm"].includes(word));
+  if (tables.gemmFamilies.includes(family) || name.toLowerCase().includes("gemm") || isTemplate) return "gemm";
+  const isPointwise =
+    (family === "aten" && name.includes("elementwise_kernel")) ||
+    tables.pointwiseBeginnings.some((/** @type {string} */ begin) => name.startsWith(begin));
+  return isPointwise ? "pointwise" : "kernel";
+}
+
 /** @param {Tables} tables */
 function compile(tables) {
   const whole = (/** @type {string} */ pattern) => new RegExp(`^(?:${pattern})$`, "du");

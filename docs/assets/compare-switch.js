@@ -17,7 +17,8 @@ import { recording, show, VERSIONS } from "./compare-store.js";
 /** @typedef {{facts: number, differ: number, ours: number}} Counts what was switched on a page */
 
 const OURS_ONLY = [
-  ...["ops", "timeline", "profile", "generated", "reproduce", "lab"].map((name) => `.trace-block--${name}`),
+  ...["ops", "profile", "generated", "reproduce", "lab"].map((name) => `.trace-block--${name}`),
+  "figure.trace-block .trace-scroll:has(svg)", // pictures; a table beside one may be the reader's
   ".sum",
   "article .jp-Notebook",
 ].join();
@@ -337,7 +338,8 @@ function stays(block, why = "") {
   if (block.dataset.switched || block.closest("guide-compare")) return;
   const note = make("p", { class: "compare-ours" }, `From our recording, not yours.${why ? ` ${why}` : ""}`);
   block.dataset.switched = "ours";
-  block.prepend(note);
+  if (block.matches(".trace-scroll")) block.before(note);
+  else block.prepend(note);
   undo.push(() => {
     delete block.dataset.switched;
     note.remove();

@@ -2,7 +2,7 @@
 /** What the page Compare shows of a raw trace: its steps, kernels and launches, beside a stage of our recording. */
 
 import { launchChanges, typical, workChanges } from "./compare-difference.js";
-import { make, row, table, timeline, wrapping } from "./compare-draw.js";
+import { legend, make, row, table, timeline, wrapping } from "./compare-draw.js";
 import { grouped, shown } from "./compare-format.js";
 
 /** @typedef {import("./compare-reading.js").Reading} Reading */
@@ -143,7 +143,7 @@ export function stepToDraw({ steps: all, whole_file: wholeFile }, kind) {
 export async function picture({ reading }, step, title) {
   const lanes = await reading.lanes(step);
   if (!lanes) return [];
-  const made = [timeline(lanes, title)];
+  const made = [timeline(lanes, title), legend([lanes])];
   if (lanes.leftOut)
     made.push(make("p", { class: "compare-ours" }, `${count(lanes.leftOut)} shorter events are not drawn.`));
   return made;

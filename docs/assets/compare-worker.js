@@ -10,7 +10,7 @@
 import { callsItself, check, Refused } from "./compare-import.js";
 import { inspect, say, Seen, tie } from "./compare-inspect.js";
 import { lanesOf } from "./compare-lanes.js";
-import { decoder } from "./compare-names.js";
+import { decoder, MAX_NAME, workKind } from "./compare-names.js";
 import { VERSIONS } from "./compare-store.js";
 import { TraceReader } from "./compare-trace.js";
 
@@ -26,6 +26,8 @@ const MOST = { steps: 200, kinds: 20, work: 300, launches: 100, idle: 50, ops: 5
 let seen = null;
 /** @type {ReturnType<typeof decoder>} */
 let decode;
+/** @type {(name: string) => {short: string, kind: string}} */
+let look;
 
 /** @param {unknown} message */
 function tell(message) {
@@ -36,8 +38,12 @@ self.addEventListener("message", async ({ data }) => {
   try {
     if (data.open) {
       decode = decoder(data.open.tables);
+      look = (name) => {
+        const { short, family } = decode(name);
+        return { short, kind: name.length > MAX_NAME ? "kernel" : workKind(data.open.tables, name, family) };
+      };
       tell(await open(data.open.file));
-    } else if (data.step && seen) tell({ lanes: lanesOf(seen, data.step.window, decode), id: data.step.id });
+    } else if (data.step && seen) tell({ lanes: lanesOf(seen, data.step.window, look), id: data.step.id });
   } catch (error) {
     tell({ refused: sentence(error) });
   }

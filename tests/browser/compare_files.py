@@ -87,7 +87,7 @@ SOUND: dict[str, tuple[bytes, str]] = {
     ),
     "a hundred thousand names": (distinct_names(100_000), "100,000 kernels"),
     "ops twenty thousand deep": (deep_ops(20_000), "20,000 ops"),
-    "old JSON": (b'{"traceEvents":[{"ph":"X","cat":"kernel","name":"C:\\path\tx","ts":1,"dur":1,"args":{}}]}', "1 kernel"),
+    "old JSON": (b'{"traceEvents":[{"ph":"X","cat":"kernel","name":"C:\\path\tx","ts":1,"dur":1}]}', "1 kernel"),
 }  # fmt: skip
 """Each with what the page says of it."""
 

@@ -8,7 +8,6 @@ from playwright.sync_api import FilePayload, Page
 PAGE = "compare/"
 READ = "(() => { const said = document.querySelector('.compare-status')?.textContent; " \
        "return said && !said.startsWith('Reading') })()"  # fmt: skip
-MODULE = "new URL('assets/{}', document.querySelector('script[src*=\"assets/compare.js\"]').src.replace(/assets.*/, '')).href"
 NAMES = "JSON.parse(document.querySelector('script.compare-names').textContent)"
 
 

@@ -75,9 +75,12 @@ COME_TO = """async ({ module, known, expressions }) => {
   });
 }"""
 DECODED = """async ({ module, names, tables }) => {
-  const { decoder } = await import(module.replace("NAME", "names"));
+  const { decoder, workKind } = await import(module.replace("NAME", "names"));
   const decode = decoder(tables);
-  return names.map((name) => { const { family, short, summary } = decode(name); return [family, short, summary] });
+  return names.map((name) => {
+    const { family, short, summary } = decode(name);
+    return [family, short, summary, workKind(tables, name, family)];
+  });
 }"""
 CHANGES = """async ({ module, traces, tables }) => {
   const load = (name) => import(module.replace("NAME", name));

@@ -11,7 +11,7 @@ from built_site import DOCS, PAGES, Site
 from playwright.sync_api import Browser, Page, Response, expect
 
 CHAPTERS = [address for address in PAGES if address.startswith("chapters/")]
-OTHERS = ["", "claims/", "predictions/", "labs/linear/", "stages/mlp_compiled/", "reference/kernel-names/"]
+OTHERS = ["", "claims/", "predictions/", "compare/", "labs/linear/", "stages/mlp_compiled/", "reference/kernel-names/"]
 PHONE, DESK = (412, 823), (1440, 900)
 HTML_KB, ALL_KB = 60, 350
 """Thousands of bytes, gzipped."""

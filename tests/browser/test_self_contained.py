@@ -25,6 +25,7 @@ TYPES = {
     "chapter": "chapters/three-linears-and-a-gate/",
     "predictions": "predictions/",
     "audit": "claims/",
+    "compare": "compare/",
     "labs": "labs/",
     "lab": "labs/linear/",
     "stages": "stages/",

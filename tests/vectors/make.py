@@ -40,6 +40,7 @@ from build_traces.errors import BuildTracesError, FactError  # noqa: E402
 from build_traces.facts import CALL_FIELDS, RECORDING_FACTS, STAGE_FACTS, SWEEP_FACTS, Fact, Facts  # noqa: E402
 from build_traces.kernel_fields import KERNEL_FIELDS  # noqa: E402
 from build_traces.markdown.value import shown  # noqa: E402
+from build_traces.work_kinds import work_kind  # noqa: E402
 
 H200 = "docs/recordings/nvidia-h200_torch-2.11.0"
 STAGES = ("linear_small_cold", "mlp_eager")
@@ -270,14 +271,16 @@ EXPRESSIONS = (
     "{a.five} != {a.two}", "1 < {a.two} < {a.five}", "1 < {a.five} < 3", "{a.five} == 5 and {a.two} == 2",
     "{a.five} == 4 or {a.two} == 2", "not {a.zero}", "not not {a.five}", "not {a.five} == 5", "'nvjet' in {a.name}",
     "'sm80' not in {a.name}", "{a.name} in ('x', 'nvjet_sm90')", "{a.five} in (1, 5.0)", "{a.name} == 'nvjet_sm90'",
-    "{a.name} == 5", "{a.name} < 'z'", "{a.name} < 5", "{a.five} / {a.zero}", "{a.five} // 0", "{a.five} % 0", "0 ** -1",
+    "{a.name} == 5", "{a.name} < 'z'", "{a.name} < 5", "{a.five} / {a.zero}", "{a.five} // 0", "{a.five} % 0",
+    "0 ** -1",
     "{a.zero} and {a.five}", "{a.zero} or {a.name}", "{a.five} if {a.zero} else {a.two}", "1 if 1 else 2 if 0 else 3",
     "round({a.us})", "round({a.half})", "round(1.5)", "round(2.5)", "round({a.us}, 0)", "round(2.675, 2)",
     "round({a.five}, 1)", "round(1234, -2)", "round(1250, -2)", "round(-7 / 2)", "min(1, {a.half}, 3)", "max((1, 2))",
     "max(1, 1.0)", "abs(-{a.us})", "abs({a.name})", "min()", "round('x')", "1e3", "1_000", ".5 + 5.", "1 + 2.0",
     "{a.name} + '!'", "{a.name} % 2", "{a.big} + 1", "{a.big} / 3", "{a.big} * {a.big} ** 30",
     "9 ** 9 ** 9", "{a.none}", "{a.none} if 0 else 1", "1 +", "(1", "{", "{}", "a.five", "five", "sum(1)", "1 2",
-    "lambda: 1", "[1]", "(1, 2)", "1 is 1", "~1", "1 << 2", "{a.five}.real", "True", "False or 2", "None", "1j", "1e999",
+    "lambda: 1", "[1]", "(1, 2)", "1 is 1", "~1", "1 << 2", "{a.five}.real", "True", "False or 2", "None", "1j",
+    "1e999",
     "not", "1 not 2", "{a.five} not in (1,)", "()", "+{a.half}", "- - 5", "1 if 2", "{a.five} and", "'{a.five}'",
 )  # fmt: skip
 
@@ -333,9 +336,9 @@ HOSTILE_NAMES = (
 
 
 def decoded(name: str) -> list[str]:
-    """Family, short name and summary."""
+    """Family, short name, summary, and the kind of work that it is drawn as."""
     found = kernel_names.decode(name)
-    return [found.family, found.short, found.summary]
+    return [found.family, found.short, found.summary, work_kind("kernel", name)]
 
 
 def export_vector() -> Any:
