@@ -11,7 +11,7 @@ import pytest
 
 from build_traces import imported, inspection
 from build_traces.errors import BuildTracesError, TraceError
-from build_traces.facts import Facts
+from build_traces.facts import CALL_FIELDS, KERNEL_FIELDS, RECORDING_FACTS, STAGE_FACTS, SWEEP_FACTS, Facts
 
 ROOT = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT / "tests" / "vectors"))
@@ -81,6 +81,16 @@ def test_names_are_decoded_as_the_vector_says() -> None:
 
 def test_two_traces_differ_as_the_vector_says() -> None:
     assert make.differences(VECTORS["difference"]["traces"]) == VECTORS["difference"]["changes"]
+
+
+def test_the_vector_of_an_export_asks_for_every_fact_there_is() -> None:
+    """So that no fact is added to one language alone; make.py writes the vector anew."""
+    asked = VECTORS["export"]["facts"]
+    last = {path.rpartition(".")[2] for path in asked} | {part for path in asked for part in path.split(".")[1:3]}
+    vocabularies = (STAGE_FACTS, KERNEL_FIELDS, RECORDING_FACTS, SWEEP_FACTS, CALL_FIELDS)
+    assert {name for vocabulary in vocabularies for name in vocabulary} <= last
+    answered = {path for path, answer in asked.items() if "value" in answer}
+    assert len(answered) > 400
 
 
 def test_every_vector_has_one_input_and_one_outcome() -> None:

@@ -208,6 +208,7 @@ export class TraceReader {
       throw new Refused(`it holds more than ${MOST_EVENTS / 1e6} million events: profile fewer steps`);
     if (typeof one !== "object" || one === null || Array.isArray(one))
       throw new Refused(`not a profiler trace: event ${events.total} is no object`);
+    if (!isText(one.ph ?? "") || one.ph === null) throw this.#refusal("ph", "is no text");
     if (one.ph !== "X" || one.ts == null || one.dur == null) return;
     const { cat } = one;
     const [isOp, isCall, isWork] = [
@@ -215,8 +216,7 @@ export class TraceReader {
       CALLS.has(cat),
       Object.hasOwn(WORK_KINDS, cat ?? ""),
     ];
-    if (typeof one.name !== "string" && one.name !== undefined)
-      throw new Refused(`not a profiler trace: the name of event ${events.total} is no text`);
+    if (!isText(one.name ?? "") || one.name === null) throw this.#refusal("the name", "is no text");
     const event = this.#event(one);
     if (cat === "user_annotation") events.annotations += 1;
     if (isOp) events.ops.push(event);
@@ -225,11 +225,22 @@ export class TraceReader {
   }
 
   /**
+   * @param {string} what
+   * @param {string} is
+   */
+  #refusal(what, is) {
+    return new Refused(`not a profiler trace: ${what} of event ${this.#events.total} ${is}`);
+  }
+
+  /**
    * @param {any} one
    * @returns {Event}
    */
   #event(one) {
-    const args = typeof one.args === "object" && one.args !== null ? one.args : {};
+    const args = one.args ?? {};
+    if (typeof args !== "object" || Array.isArray(args)) throw this.#refusal("args", "is no object");
+    for (const key of ["ts", "dur"])
+      if (typeof one[key] !== "number" && !isText(one[key])) throw this.#refusal(key, "is no number");
     const name = this.#interned(one.name ?? "");
     const [ts, dur] = [Number(one.ts), Number(one.dur)];
     if (!Number.isFinite(ts) || !Number.isFinite(dur))
@@ -258,6 +269,9 @@ export class TraceReader {
   }
 }
 
+/** @type {(value: unknown) => boolean} */
+const isText = (value) => typeof value === "string";
+
 /** @type {number[]} */
 const NO_DIMS = [];
 
@@ -276,7 +290,9 @@ function whole(value, otherwise) {
  */
 function dims(value) {
   if (typeof value === "string") return (value.match(/\d{1,18}/g) ?? []).map(Number);
-  return Array.isArray(value) ? value.slice(0, 3).map((one) => whole(one, 0)) : NO_DIMS;
+  if (!Array.isArray(value)) return NO_DIMS;
+  if (!value.every(Number.isInteger)) throw new Refused("not a profiler trace: a grid or block is not whole numbers");
+  return value;
 }
 
 /** @param {string} name */
