@@ -15,6 +15,18 @@ function count(n, word = "") {
   return `${grouped(String(n))}${word ? ` ${word}${n === 1 ? "" : "s"}` : ""}`;
 }
 
+/**
+ * A kernel by what tells it apart; the whole name of a template may be a page long, and is folded away.
+ * @param {string} name
+ * @param {string} short
+ */
+function nameCell(name, short) {
+  const cell = make("td", {}, wrapping(short || name));
+  if (short && short !== name)
+    cell.append(make("details", {}, make("summary", {}, "its whole name"), wrapping(name)));
+  return cell;
+}
+
 /** @param {{grid: number[], block: number[]}} work */
 function shape({ grid, block }) {
   return grid.length ? `(${grid.join(" × ")}) × (${block.join(" × ")})` : "–";
@@ -75,9 +87,9 @@ export function steps({ steps: all, stepCount, whole_file: wholeFile }) {
 export function work(ours, yours, beside) {
   const changes = workChanges(ours, yours);
   const rows = changes.map(({ change, a, b }) => {
-    const { kind, name, summary: says = "", grid, block } = /** @type {any} */ ((b ?? a)?.first);
+    const { kind, name, short, summary: says = "", grid, block } = /** @type {any} */ ((b ?? a)?.first);
     const cells = [
-      make("td", {}, wrapping(name)),
+      nameCell(name, kind === "kernel" ? short : name),
       make("td", {}, kind === "kernel" ? says : kind),
       b ? `${count(b.count)}` : "–",
       b ? shown(b.us) : "–",
