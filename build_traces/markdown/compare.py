@@ -17,6 +17,9 @@ from build_traces.recording import TRACE_FILE
 from build_traces.stage_view import StageView
 
 WITHOUT_SCRIPTS = "Comparing is done by scripts, which are off here. On the command line there is "
+HINT_BEGIN = "A recording that you exported ("
+EXPORT = "python -m build_traces export"
+HINT_END = "), or any profiler trace, .json or .json.gz. It is read in your browser and sent nowhere."
 COMMAND = "python -m build_traces diff A B"
 COLUMNS = ("Stage and its trace", "Kernels", "GPU µs")
 
@@ -34,6 +37,8 @@ class Compare(TraceBlock):
         summary = element("summary", "The stages and traces of our recording")
         made = element(
             "guide-compare",
+            _drop(),
+            element("p", class_="compare-status", role="status"),
             element("noscript", element("p", WITHOUT_SCRIPTS, element("code", COMMAND), ".")),
             element("details", summary, ours),
         )
@@ -41,6 +46,13 @@ class Compare(TraceBlock):
         names.text = json.dumps(tables(), separators=(",", ":")).replace("<", "\\u003c")
         append(made, names)
         return figure_of(self.NAME, None, made)
+
+
+def _drop() -> Element:
+    """Where a file is dropped: here, and not made by the script, so that nothing moves when it comes."""
+    choose = element("span", "Choose a file", class_="predict-button compare-choose")
+    hint = element("p", HINT_BEGIN, element("code", EXPORT), HINT_END, class_="compare-hint")
+    return element("div", element("p", "Drop a file here, or ", choose), hint, class_="compare-drop")
 
 
 def _rows(conversion: Conversion, stage: Stage) -> list[Element]:

@@ -15,9 +15,6 @@ import * as view from "./compare-trace-view.js";
 /** @typedef {import("./compare-trace-view.js").Opened} Opened */
 
 const LARGEST = 1_500_000_000;
-const HINT =
-  "A recording that you exported (python -m build_traces export), or any profiler trace, .json or .json.gz. " +
-  "It is read in your browser and sent nowhere.";
 const FIELDS = ["gpu", "driver", "cuda", "torch", "triton", "date"];
 
 class GuideCompare extends HTMLElement {
@@ -34,12 +31,12 @@ class GuideCompare extends HTMLElement {
   #turn = 0;
   #built = false;
 
-  #status = make("p", { class: "compare-status", role: "status" });
+  #status = make("p"); // both are on the page: see connectedCallback
+  #drop = make("div");
   #bar = make("progress", { max: "1", "aria-label": "How far the file has been read" });
   #cancel = make("button", { type: "button", class: "predict-button" }, "Cancel");
   #progress = make("div", { class: "compare-progress" });
   #file = make("input", { type: "file", accept: ".json,.gz,application/json,application/gzip", class: "compare-file" });
-  #drop = make("div", { class: "compare-drop" });
   #kept = make("section", { class: "compare-kept", "aria-label": "Your recording" });
   #result = make("section", { class: "compare-result", "aria-label": "Your trace" });
 
@@ -47,13 +44,14 @@ class GuideCompare extends HTMLElement {
     if (this.#built) return;
     this.#built = true;
     this.#tables = JSON.parse(this.querySelector("script.compare-names")?.textContent ?? "null");
-    const link = make("link", { rel: "stylesheet", href: new URL("compare.css", import.meta.url).href, "data-compare": "" });
-    if (!document.querySelector("link[data-compare]")) document.head.append(link);
-    const choose = make("label", { class: "predict-button compare-choose" }, this.#file, "Choose a file");
-    this.#drop.append(make("p", {}, "Drop a file here, or ", choose), make("p", { class: "compare-hint" }, HINT));
+    this.#drop = /** @type {HTMLDivElement} */ (this.querySelector(".compare-drop"));
+    this.#status = /** @type {HTMLParagraphElement} */ (this.querySelector(".compare-status"));
+    const choose = this.#drop.querySelector(".compare-choose");
+    choose?.replaceWith(make("label", { class: choose.className }, this.#file, choose.textContent ?? ""));
     this.#progress.append(this.#bar, this.#cancel);
     this.#progress.hidden = true;
-    this.prepend(this.#drop, this.#progress, this.#status, this.#kept, this.#result);
+    this.#status.before(this.#progress);
+    this.#status.after(this.#kept, this.#result);
     this.#file.addEventListener("change", () => this.#choose(this.#file.files?.[0]));
     this.#cancel.addEventListener("click", () => this.#stop("Cancelled. Nothing was kept."));
     this.addEventListener("dragover", (event) => {

@@ -26,7 +26,7 @@ def drop(page: Page, name: str, content: bytes, within_s: float = 30) -> str:
 def opened(page: Page, site: Site, address: str = PAGE) -> Page:
     page.goto(site.url + address)
     if address == PAGE:
-        page.locator(".compare-drop").wait_for()
+        page.locator(".compare-file").wait_for()
     return page
 
 

@@ -229,7 +229,7 @@ def test_without_scripts_it_is_our_stages_and_the_command_line(site: Site, brows
     context = browser.new_context(java_script_enabled=False)
     page = context.new_page()
     page.goto(site.url + PAGE)
-    expect(page.locator("guide-compare code").first).to_have_text("python -m build_traces diff A B")
+    expect(page.locator("guide-compare noscript code")).to_have_text("python -m build_traces diff A B")
     page.get_by_text("The stages and traces of our recording").click()
     assert page.locator("table.compare-stages tbody tr").count() > 10
     context.close()
