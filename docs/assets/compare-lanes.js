@@ -25,7 +25,7 @@ const MOST_LANES = 24;
 const MOST_DEPTH = 30;
 
 /**
- * @param {import("./compare-inspect.js").Seen} seen
+ * @param {import("./compare-ties.js").Seen} seen
  * @param {number} window
  * @param {(name: string) => {short: string, kind: string}} look what a picture shows of a kernel's name
  * @returns {Lanes}

@@ -8,10 +8,11 @@
  */
 
 import { callsItself, check, Refused } from "./compare-import.js";
-import { inspect, say, Seen, tie } from "./compare-inspect.js";
+import { say } from "./compare-inspect.js";
 import { lanesOf } from "./compare-lanes.js";
 import { decoder, MAX_NAME, workKind } from "./compare-names.js";
 import { VERSIONS } from "./compare-store.js";
+import { Seen, tie } from "./compare-ties.js";
 import { TraceReader } from "./compare-trace.js";
 
 const MOST_EXPORT = 20_000_000;
@@ -169,7 +170,7 @@ function traceIn(reader) {
 
 /**
  * What the page shows of it, with summaries of the kernels' names.
- * @param {ReturnType<typeof inspect>} said
+ * @param {ReturnType<typeof say>} said
  */
 function trimmed(said) {
   const cut = (/** @type {string} */ name) => (name.length > MOST.name ? `${name.slice(0, MOST.name)}…` : name);
