@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 from mkdocs.utils.yaml import yaml_load
 
+from build_traces.markdown.page import says_draft
 from build_traces.markdown.preflight import outside_code
 
 DOCS = Path("docs")
@@ -24,28 +25,20 @@ def order() -> list[str]:
     return next(entry["Chapters"] for entry in nav if "Chapters" in entry)
 
 
+def is_draft(path: Path) -> bool:
+    """Whether it is still being written: it may not be too long, but too short, and ask too little."""
+    return says_draft(path.read_text(encoding="utf-8"))
+
+
 def prose(path: Path) -> list[str]:
     """Lines outside fences, comments, front matter and the options of blocks."""
     text = re.sub(r"\A---\n.*?\n---\n", "", path.read_text(encoding="utf-8"), flags=re.DOTALL)
     return [line for _, line in outside_code(text.splitlines())]
 
 
-def test_the_navigation_lists_every_chapter_once_in_order() -> None:
-    listed = order()
-    assert sorted(listed) == [path.relative_to(DOCS).as_posix() for path in CHAPTERS]
-    assert [Path(name).stem for name in listed] == [
-        "read-a-trace",
-        "nn-linear",
-        "compile-one-linear",
-        "three-linears-and-a-gate",
-        "compile-the-mlp",
-        "a-kernel-someone-else-tuned",
-        "traps",
-        "choose",
-        "fuse-into-the-gemm",
-        "one-trace-is-one-draw",
-        "when-shapes-change",
-    ]
+def test_the_navigation_lists_every_chapter_once() -> None:
+    """In the order of the numbers that the chapters themselves say in their last section, which is tested below."""
+    assert sorted(order()) == [path.relative_to(DOCS).as_posix() for path in CHAPTERS]
 
 
 @pytest.mark.parametrize("path", CHAPTERS, ids=lambda path: path.stem)
@@ -57,7 +50,8 @@ def test_a_chapter_is_short_enough_to_be_read_in_one_sitting(path: Path) -> None
         for word in re.sub(r"\{\{.*?\}\}", "x", re.sub(r"\]\([^)]*\)", "]", line)).split()
         if re.search(r"\w", word)
     ]
-    assert 400 < len(words) <= MOST_WORDS
+    assert len(words) <= MOST_WORDS
+    assert len(words) > 400 or is_draft(path)
 
 
 @pytest.mark.parametrize("path", CHAPTERS, ids=lambda path: path.stem)
@@ -65,7 +59,7 @@ def test_a_chapter_asks_before_it_answers(path: Path) -> None:
     """Four questions or more, in bold or as an exercise; where a section asks, it asks above what the profiler saw."""
     sections = "\n".join(prose(path)).split("\n## ")[1:]
     questions = [[match.start() for match in QUESTION.finditer(section)] for section in sections]
-    assert sum(map(len, questions)) >= 4
+    assert sum(map(len, questions)) >= 4 or is_draft(path)
     for section, asked in zip(sections, questions, strict=True):
         figure = re.search(
             r"^/{3,} *(kernels|ops|profile|timeline|distribution|roofline|measures|claim)\b", section, re.MULTILINE
@@ -103,4 +97,4 @@ def test_no_fact_stands_in_a_code_span_where_it_would_stay_as_written(path: Path
 
 @pytest.mark.parametrize("path", CHAPTERS, ids=lambda path: path.stem)
 def test_a_chapter_has_four_exercises_or_more(path: Path) -> None:
-    assert sum(line.startswith("/// predict ") for line in prose(path)) >= 4
+    assert sum(line.startswith("/// predict ") for line in prose(path)) >= 4 or is_draft(path)

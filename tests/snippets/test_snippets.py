@@ -1,67 +1,25 @@
 """Every snippet computes what it says, here on the CPU at small sizes and in float32.
 
-The expected values come from plain tensor arithmetic in float64, not from the snippets' own modules.
+The expected values come from plain tensor arithmetic in float64, not from the snippets' own modules. A stage with a
+file of its own beside this one, test_<stage>.py, is held against what stands there.
 """
 
-import importlib
-import math
 import os
 import subprocess
 import sys
 from pathlib import Path
-from types import ModuleType, SimpleNamespace
+from types import ModuleType
 
-import kernels
 import pytest
 import torch
+from by_hand import agree, gelu_tanh
 
 from build_traces import ladder, local_kernels
 
 SNIPPETS = Path("snippets").resolve()
 STAGES = ladder.load(SNIPPETS).names
-SMALL = {"BATCH": 2, "SEQUENCE": 3, "DIM": 32, "HIDDEN": 48, "ROWS": 6, "SMALL_ROWS": 5, "SMALL_IN": 4, "SMALL_OUT": 8}
+OWN_FILES = {path.stem.removeprefix("test_") for path in Path(__file__).parent.glob("test_*.py")} & set(STAGES)
 LIGER = tuple(name for name in STAGES if "liger" in name)
-
-
-@pytest.fixture
-def snippet(monkeypatch: pytest.MonkeyPatch):
-    """Imports a snippet afresh with the problem made small and put on the CPU."""
-    monkeypatch.syspath_prepend(str(SNIPPETS))
-    own = {path.stem for path in SNIPPETS.glob("*.py")}
-    before = {name: sys.modules.pop(name) for name in own & set(sys.modules)}
-    problem = importlib.import_module("problem")
-    for name, size in SMALL.items():
-        monkeypatch.setattr(problem, name, size)
-    monkeypatch.setattr(problem, "DEVICE", torch.device("cpu"))
-    monkeypatch.setattr(problem, "DTYPE", torch.float32)
-    monkeypatch.setattr(torch, "compile", lambda module, **_: module)  # 24 s of C++ would prove nothing here
-    put_stand_ins_for_gpu_kernels(monkeypatch)
-    yield importlib.import_module
-    for name in own:
-        sys.modules.pop(name, None)
-    sys.modules.update(before)
-
-
-def gelu_tanh(x: torch.Tensor) -> torch.Tensor:
-    """The tanh form as its authors wrote it: Hendrycks and Gimpel, arXiv 1606.08415, section 2."""
-    return 0.5 * x * (1 + torch.tanh(math.sqrt(2 / math.pi) * (x + 0.044715 * x**3)))
-
-
-def put_stand_ins_for_gpu_kernels(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Formulas in place of the two kernels that run on Hopper alone, with the contract that their callers rely on."""
-
-    def gemm_gated(a, b, *, activation: str, store_preact: bool, tuned: bool):
-        assert (activation, store_preact, tuned, a.ndim) == ("geglu", False, False, 2)
-        both = a @ b
-        return None, gelu_tanh(both[:, 0::2]) * both[:, 1::2]  # quack.gemm_interface.gemm_act_ref
-
-    def get_local_kernel(folder: Path):
-        assert folder == Path("kernel/geglu-gemm").resolve()
-        return SimpleNamespace(geglu_gemm=lambda x, gate, up: gelu_tanh(x @ gate.T) * (x @ up.T))
-
-    monkeypatch.setitem(sys.modules, "quack", SimpleNamespace())
-    monkeypatch.setitem(sys.modules, "quack.gemm_interface", SimpleNamespace(gemm_gated=gemm_gated))
-    monkeypatch.setattr(kernels, "get_local_kernel", get_local_kernel)
 
 
 def linear_by_hand(module: ModuleType) -> torch.Tensor:
@@ -87,15 +45,13 @@ def expected(name: str, load) -> torch.Tensor:
     return whole.reshape(-1, whole.shape[-1]) if name.startswith("matmul_add_compiled") else whole  # rows of a matrix
 
 
-@pytest.mark.parametrize("name", [n for n in STAGES if n not in LIGER])
+@pytest.mark.parametrize("name", [n for n in STAGES if n not in {*LIGER, *OWN_FILES}])
 def test_a_stage_and_its_reference_compute_what_its_docstring_says(name: str, snippet) -> None:
     module = snippet(name)
-    want = expected(name, snippet)
-    torch.testing.assert_close(module.reference(), want, rtol=1e-12, atol=1e-12)
-    torch.testing.assert_close(module.stage()().double(), want, rtol=1e-5, atol=1e-5)
+    agree(module, expected(name, snippet))
 
 
-@pytest.mark.parametrize("name", STAGES)
+@pytest.mark.parametrize("name", [n for n in STAGES if n not in OWN_FILES])
 def test_a_stage_counts_the_operations_of_its_gemms(name: str, snippet) -> None:
     # 2·rows·inner·columns each: small 2·5·4·8, Linear 2·6·32·48, the MLP three of those
     flops = 320 if name.startswith("linear_small") else 18432 * (3 if name.startswith("mlp") else 1)
@@ -105,6 +61,14 @@ def test_a_stage_counts_the_operations_of_its_gemms(name: str, snippet) -> None:
         )
         name = "mlp_eager"
     assert flops == snippet(name).FLOPS
+
+
+def test_a_stage_with_a_file_of_its_own_is_computed_and_counted_there() -> None:
+    for name in OWN_FILES:
+        text = Path(__file__).with_name(f"test_{name}.py").read_text(encoding="utf-8")
+        assert "def test_it_computes_what_its_docstring_says(" in text, name
+        assert "def test_it_counts_the_operations_of_its_gemms(" in text, name
+        assert f'snippet("{name}")' in text, name
 
 
 @pytest.mark.parametrize("name", STAGES)

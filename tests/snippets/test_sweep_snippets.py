@@ -11,12 +11,11 @@ from pathlib import Path
 
 import pytest
 import torch
-from test_snippets import SMALL, SNIPPETS, gelu_tanh, snippet
+from by_hand import SMALL, gelu_tanh
 
 from build_traces import ladder, local_kernels
 
-__all__ = ["snippet"]  # the fixture
-
+SNIPPETS = Path("snippets").resolve()
 LADDER = ladder.load(SNIPPETS)
 SETUPS = ("eager", "compiled", "dynamic", "static", "marked", "graph")
 SHAPES = {

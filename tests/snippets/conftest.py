@@ -1,0 +1,48 @@
+import importlib
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from types import ModuleType, SimpleNamespace
+
+import kernels
+import pytest
+import torch
+from by_hand import SMALL, gelu_tanh
+
+SNIPPETS = Path("snippets").resolve()
+
+
+def put_stand_ins_for_gpu_kernels(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Formulas in place of the two kernels that run on Hopper alone, with the contract that their callers rely on."""
+
+    def gemm_gated(a, b, *, activation: str, store_preact: bool, tuned: bool):
+        assert (activation, store_preact, tuned, a.ndim) == ("geglu", False, False, 2)
+        both = a @ b
+        return None, gelu_tanh(both[:, 0::2]) * both[:, 1::2]  # quack.gemm_interface.gemm_act_ref
+
+    def get_local_kernel(folder: Path):
+        assert folder == Path("kernel/geglu-gemm").resolve()
+        return SimpleNamespace(geglu_gemm=lambda x, gate, up: gelu_tanh(x @ gate.T) * (x @ up.T))
+
+    monkeypatch.setitem(sys.modules, "quack", SimpleNamespace())
+    monkeypatch.setitem(sys.modules, "quack.gemm_interface", SimpleNamespace(gemm_gated=gemm_gated))
+    monkeypatch.setattr(kernels, "get_local_kernel", get_local_kernel)
+
+
+@pytest.fixture
+def snippet(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[str], ModuleType]]:
+    """Imports a snippet afresh with the problem made small and put on the CPU."""
+    monkeypatch.syspath_prepend(str(SNIPPETS))
+    own = {path.stem for path in SNIPPETS.glob("*.py")}
+    before = {name: sys.modules.pop(name) for name in own & set(sys.modules)}
+    problem = importlib.import_module("problem")
+    for name, size in SMALL.items():
+        monkeypatch.setattr(problem, name, size)
+    monkeypatch.setattr(problem, "DEVICE", torch.device("cpu"))
+    monkeypatch.setattr(problem, "DTYPE", torch.float32)
+    monkeypatch.setattr(torch, "compile", lambda module, **_: module)  # 24 s of C++ would prove nothing here
+    put_stand_ins_for_gpu_kernels(monkeypatch)
+    yield importlib.import_module
+    for name in own:
+        sys.modules.pop(name, None)
+    sys.modules.update(before)
