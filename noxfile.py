@@ -5,6 +5,7 @@ import shutil
 import subprocess
 import sys
 from pathlib import Path
+from typing import NamedTuple
 
 import nox
 
@@ -14,6 +15,39 @@ BUILDS = ".builds"
 
 nox.options.sessions = ["docs", "tests", "lint"]
 nox.options.error_on_missing_interpreters = True
+
+
+class Linter(NamedTuple):
+    """A command, what mends what it finds, and the same command where it can mend by itself."""
+
+    name: str
+    run: tuple[str, ...]
+    mend: str
+    fix: tuple[str, ...] = ()
+
+
+FIX = "nox -s lint -- --fix"
+AMERICAN = ("--builtin", "en-GB_to_en-US", "--skip", "docs/recordings,docs/labs,docs/assets")
+PROSE = ("docs", *map(str, sorted(Path().glob("*.md"))))
+WORKFLOWS = tuple(map(str, sorted(Path(".github/workflows").glob("*.yml"))))
+LINTERS = (
+    Linter("ruff check", ("ruff", "check", "."), FIX, ("ruff", "check", "--fix", ".")),
+    Linter("ruff format", ("ruff", "format", "--check", "."), FIX, ("ruff", "format", ".")),
+    Linter("mypy", ("mypy",), "write the types it asks for, at the file and line above"),
+    Linter("codespell", ("codespell",), "correct the word, or list it in pyproject.toml with its reason"),
+    Linter("American spelling", ("codespell", *AMERICAN, *PROSE), "write the American form that is named above"),
+    Linter("prose", ("python", "-m", "build_traces.prose_rules"), "write it as the line below the place says"),
+    Linter("rumdl", ("rumdl", "check", "."), f"{FIX}, or correct the Markdown", ("rumdl", "check", "--fix", ".")),
+    Linter("oxlint", ("oxlint", "--deny-warnings", "docs/assets"), "correct the script at the line above"),
+    Linter("actionlint", ("actionlint", *WORKFLOWS), "correct the workflow at the line above"),
+)
+CHECKS = {
+    "lint": "nox -s lint names it by tool",
+    "docs": "correct the page at the file and line above, then nox -s docs",
+    "builders": "nox -s builders names the page",
+    "tests": "nox -s tests -- PATH::TEST runs one of them alone",
+}
+"""What CI runs on a pull request, quickest first, and what to do where one fails."""
 
 GROUPS = nox.project.load_toml("pyproject.toml")
 
@@ -144,10 +178,41 @@ def fuzz(session: nox.Session) -> None:
 
 
 @nox.session
+def new(session: nox.Session) -> None:
+    """Make a stage or a chapter to fill in: `-- stage NAME`, `-- chapter NAME --stage STAGE`."""
+    prepare(session, "site")
+    python(session, "-m", "build_traces.new", *session.posargs)
+
+
+@nox.session
 def lint(session: nox.Session) -> None:
-    """Check style and types."""
+    """Check style, types, spelling and prose; `-- --fix` mends what a tool can mend by itself."""
     prepare(session, "lint")
-    session.run("ruff", "check", ".")
-    session.run("ruff", "format", "--check", ".")
-    session.run("mypy")
-    session.run("actionlint", *map(str, Path(".github/workflows").glob("*.yml")))
+    fix = "--fix" in session.posargs
+    failed = [
+        f"{linter.name}: {linter.mend}"
+        for linter in LINTERS
+        if not passes(session, *((linter.fix if fix else ()) or linter.run))
+    ]
+    if failed:
+        session.error("\n  ".join(["these failed; what mends them:", *failed]))
+
+
+@nox.session(venv_backend="none")
+def check(session: nox.Session) -> None:
+    """Run all that CI runs on a pull request; at the end, say what failed and which command mends it."""
+    only = session.posargs or list(CHECKS)
+    failed = [
+        f"{name}: {CHECKS[name]}" for name in only if not passes(session, sys.executable, "-m", "nox", "-s", name)
+    ]
+    if failed:
+        session.error("\n  ".join(["these failed; what mends them:", *failed]))
+
+
+def passes(session: nox.Session, *command: str) -> bool:
+    """Run a command to its end; whether it succeeded."""
+    try:
+        session.run(*command, external=command[0] == sys.executable)
+    except nox.command.CommandFailed:
+        return False
+    return True
