@@ -1,6 +1,7 @@
 """What a person types: `nox -s docs` builds the site, `nox -s tests` passes the tests; the rest are parts of those."""
 
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -12,6 +13,7 @@ import nox
 ROOT = Path(__file__).parent
 SITE = "site"
 BUILDS = ".builds"
+RECORDINGS = Path("docs/recordings")
 
 nox.options.sessions = ["docs", "tests", "lint"]
 nox.options.error_on_missing_interpreters = True
@@ -56,6 +58,8 @@ def prepare(session: nox.Session, group: str) -> None:
     """Install a dependency group, unless the session runs in the environment it was called from."""
     if session.virtualenv.is_sandboxed:
         session.install("--quiet", "-c", "constraints.txt", *nox.project.dependency_groups(GROUPS, group))
+        if group == "record" and (torch_version := os.environ.get("TORCH")):
+            session.install("--quiet", f"torch=={torch_version}")  # it brings the triton that goes with it
     session.env["PYTHONPATH"] = os.pathsep.join(filter(None, (str(ROOT), os.environ.get("PYTHONPATH"))))
     session.env["NO_MKDOCS_2_WARNING"] = "1"
     if epoch := commit_time():
@@ -138,6 +142,34 @@ def verify(session: nox.Session) -> None:
     """Run stages again and compare with the committed recording; options go behind `--`."""
     prepare(session, "record")
     build_traces(session, "verify", *session.posargs)
+
+
+@nox.session
+def torch(session: nox.Session) -> None:
+    """On a GPU machine, record everything with another torch, show that, and say what differs: `-- 2.12.0`."""
+    if len(session.posargs) != 1 or not has_gpu():
+        session.error("name a version, on a machine with a GPU: nox -s torch -- 2.12.0; or start record.yml with it")
+    os.environ["TORCH"] = session.posargs[0]
+    prepare(session, "record")
+    build_traces(session, "record", "--all")
+    build_traces(session, "record", "--labs", "--all")
+    show_recording(session, build_traces(session, "this-machine", silent=True).split()[-1])
+
+
+@nox.session
+def show(session: nox.Session) -> None:
+    """Show another recording and pin what it was made with: `-- nvidia-h200_torch-2.12.0`; and say what differs."""
+    prepare(session, "site")
+    if len(session.posargs) != 1:
+        session.error(f"name one of {', '.join(path.name for path in sorted(RECORDINGS.iterdir()))}")
+    show_recording(session, session.posargs[0])
+
+
+def show_recording(session: nox.Session, name: str) -> None:
+    """Change the recording that a build shows, and print what differs from the one before."""
+    before = re.search(r"^ +recording: (\S+)", Path("mkdocs.yml").read_text(encoding="utf-8"), re.MULTILINE)[1]
+    python(session, "-m", "build_traces.new", "shown", name)
+    build_traces(session, "diff", str(RECORDINGS / before), str(RECORDINGS / name))
 
 
 @nox.session

@@ -1,4 +1,4 @@
-"""A committed recording as plain JSON, for answers by a second route: nothing of build_traces is used here.
+"""The recording that is shown, as plain JSON, for answers by a second route: nothing of build_traces is used here.
 
 What is counted is counted in the first profiled step of the published trace; what is timed is the median over the
 processes of stage.json, of the median over their profiled steps.
@@ -14,7 +14,10 @@ from typing import Any
 
 Event = dict[str, Any]
 
-FOLDER = Path(__file__).parents[1] / "docs" / "recordings" / "nvidia-h200_torch-2.11.0"
+ROOT = Path(__file__).parents[1]
+SHOWN = re.search(r"^ +recording: (\S+)", (ROOT / "mkdocs.yml").read_text(encoding="utf-8"), re.MULTILINE)[1]
+"""The recording that a build shows."""
+FOLDER = ROOT / "docs" / "recordings" / SHOWN
 CALLS = ("cuda_runtime", "cuda_driver")
 WORK = {"kernel": "kernel", "memset": "gpu_memset", "memcpy": "gpu_memcpy"}
 

@@ -13,9 +13,10 @@ from itertools import groupby
 from pathlib import Path
 
 import pytest
+from raw_recording import SHOWN
 
 ROOT = Path(__file__).parents[1]
-RECORDING = Path("docs/recordings/nvidia-h200_torch-2.11.0")
+RECORDING = Path("docs/recordings") / SHOWN
 
 
 @pytest.fixture
@@ -94,7 +95,7 @@ RECORD = "next: on a GPU machine: python -m build_traces record"
         ),
         (
             write_claim(CLAIM, "# A\n\n/// claim | planted\n///\n"),
-            "docs/index.md:3: claim 'planted' (docs/claims/planted.toml:2) does not hold on nvidia-h200_torch-2.11.0, "
+            f"docs/index.md:3: claim 'planted' (docs/claims/planted.toml:2) does not hold on {SHOWN}, "
             "and this page says that it holds: mlp_eager.kernel_count = 5",
             "expect: does not hold",
         ),
@@ -121,7 +122,7 @@ RECORD = "next: on a GPU machine: python -m build_traces record"
         (edit_snippet, "stage mlp_eager: its recording is stale: snippets/mlp_eager.py", RECORD),
         (forget_stage, "stage mlp_eager: its recording is missing", RECORD),
         (cut_trace_short, "the gzip data is damaged or cut short", "export the trace again"),
-        (forget_recording, "there is no recording 'nvidia-h200_torch-2.11.0'", RECORD),
+        (forget_recording, f"there is no recording '{SHOWN}'", RECORD),
     ],
     ids=[
         "fact",

@@ -9,6 +9,7 @@ from build_traces.errors import BuildTracesError
 from build_traces.new.chapter import Chapter
 from build_traces.new.chapter import plan as plan_chapter
 from build_traces.new.plan import Plan, write
+from build_traces.new.shown import plan as plan_shown
 from build_traces.new.stage import Stage
 from build_traces.new.stage import plan as plan_stage
 
@@ -38,6 +39,15 @@ def chapter_command(
 ) -> None:
     """Make a chapter: its page (a draft), its claims and exercises, and the second route to their answers."""
     _make(plan_chapter(root, Chapter(name, title, stage)), root)
+
+
+@app.command("shown")
+def shown_command(
+    name: Annotated[str, typer.Argument(help="A folder of docs/recordings.")],
+    root: Root = Path(),
+) -> None:
+    """Show another recording: name it in mkdocs.yml, and pin what it was made with."""
+    _make(plan_shown(root, name), root)
 
 
 def _make(plan: Plan, root: Path) -> None:
