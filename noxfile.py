@@ -188,10 +188,10 @@ def versions(session: nox.Session) -> None:
 
 @nox.session
 def tests(session: nox.Session) -> None:
-    """Run the tests with coverage; needs Chromium, no GPU."""
+    """Run the tests, all of them with coverage; needs Chromium, no GPU."""
     prepare(session, "tests")
     parallel = ["-n", "auto", "--dist", "loadfile"]  # a file's tests share the site they are run on
-    coverage = ["--cov=build_traces", "--cov-report=term-missing:skip-covered"]
+    coverage = [] if session.posargs else ["--cov=build_traces", "--cov-report=term-missing:skip-covered"]
     python(session, "-m", "pytest", *parallel, *coverage, *session.posargs)
 
 
