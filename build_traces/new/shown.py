@@ -4,11 +4,11 @@ import re
 from pathlib import Path
 
 from build_traces import ladder
-from build_traces.markdown.page import says_draft
+from build_traces.freshness import State, statuses
 from build_traces.new import NewError, nav
 from build_traces.new.plan import Plan, read
 from build_traces.new.stage import SNIPPETS
-from build_traces.recording import RECORDINGS, Environment, State, open_recording, statuses
+from build_traces.recording import RECORDINGS, Environment, open_recording
 
 PYPROJECT = Path("pyproject.toml")
 SHOWN = re.compile(r"^(?P<key> +recording: )(?P<name>\S+)", re.MULTILINE)
@@ -17,20 +17,14 @@ RECORD_GROUP = re.compile(r"^record = \[\n(?:.*\n)*?\]$", re.MULTILINE)
 
 def plan(root: Path, name: str) -> Plan:
     """What it takes to show a recording. Raises NewError where it is not whole, RecordingError where there is none."""
-    folder = root / RECORDINGS / name
-    environment = open_recording(folder).environment
-    lacking = [
-        f"{status.stage.name} ({status.why})"
-        for status in statuses(ladder.load(root / SNIPPETS), folder, environment.machine)
-        if status.state is not State.FRESH and not _is_draft(root, status.stage.name)
-    ]
-    if lacking:
+    mkdocs = read(root, nav.MKDOCS)
+    before = shown(mkdocs)
+    environment = open_recording(root / RECORDINGS / name).environment
+    if lacking := _lacking(root, name, before, environment.machine):
         raise NewError(
             f"recording {name} is not whole: {', '.join(lacking)}",
             hint="on its machine: nox -s record, then this again",
         )
-    mkdocs = read(root, nav.MKDOCS)
-    before = shown(mkdocs)
     return Plan(
         made={},
         changed={
@@ -50,9 +44,15 @@ def shown(mkdocs: str) -> str:
     return match["name"]
 
 
-def _is_draft(root: Path, stage: str) -> bool:
-    page = root / "docs" / "stages" / f"{stage}.md"
-    return page.is_file() and says_draft(page.read_text(encoding="utf-8"))
+def _lacking(root: Path, name: str, before: str, machine: str) -> list[str]:
+    """What the recording that is shown now has, and this one has not, or has stale; with the reason."""
+    known, recordings = ladder.load(root / SNIPPETS), root / RECORDINGS
+    had = {s.stage.name for s in statuses(known, recordings / before, "") if s.state is not State.MISSING}
+    return [
+        f"{status.stage.name} ({status.why})"
+        for status in statuses(known, recordings / name, machine)
+        if status.state is not State.FRESH and status.stage.name in had
+    ]
 
 
 def _pinned(text: str, environment: Environment) -> str:

@@ -16,6 +16,7 @@ SNIPPETS = Path("snippets")
 LADDER = SNIPPETS / ladder.LADDER_FILE
 PAGES = "stages"
 NAME = re.compile(r"[a-z][a-z0-9]*(?:_[a-z0-9]+)*")
+STAGE_ENTRY = re.compile(r"^\[\[stage\]\]\n(?:[^\n\[#][^\n]*\n)*", re.MULTILINE)
 TAKEN = {"recording", "by_hand", "conftest"}
 """The first is what paths of facts begin with beside stages; the others are modules of the tests."""
 
@@ -36,7 +37,7 @@ class Stage:
 def plan(root: Path, stage: Stage) -> Plan:
     """All that a new stage needs. Raises NewError, and LadderError where the ladder itself is wrong."""
     known = ladder.load(root / SNIPPETS)
-    _check_name(root, stage.name, known.names)
+    _check_name(root, stage.name, (*known.names, *known.sweep_names))
     known.stage(stage.against)
     if "\n" in stage.title:
         raise NewError("the title has more than one line", hint="write it in one")
@@ -51,12 +52,18 @@ def plan(root: Path, stage: Stage) -> Plan:
             Path("tests/snippets") / f"test_{stage.name}.py": fill("test_stage.py.txt", values),
         },
         changed={
-            LADDER: f"{read(root, LADDER).rstrip()}\n\n{fill('ladder.toml.txt', quoted)}",
+            LADDER: _behind_the_stages(read(root, LADDER), fill("ladder.toml.txt", quoted)),
             nav.MKDOCS: nav.add_to_section(mkdocs, f"{PAGES}/{stage.against}.md", page),
         },
         next_step=f"write what snippets/{stage.name}.py runs, then what tests/snippets/test_{stage.name}.py expects "
         "(CONTRIBUTING.md, “The snippet”)",
     )
+
+
+def _behind_the_stages(text: str, entry: str) -> str:
+    """The ladder's text with an entry as its last stage: sweeps, and what the file says of them, stand behind it."""
+    end = [match.end() for match in STAGE_ENTRY.finditer(text)][-1]
+    return f"{text[:end]}\n{entry}{text[end:]}"
 
 
 def _check_name(root: Path, name: str, stages: tuple[str, ...]) -> None:
@@ -68,9 +75,9 @@ def _check_name(root: Path, name: str, stages: tuple[str, ...]) -> None:
         )
     if name in stages:
         raise NewError(
-            f"there is a stage {name!r} already",
+            f"there is a stage or sweep {name!r} already",
             where=str(LADDER),
-            hint=f"choose another name, or edit snippets/{name}.py",
+            hint="choose another name, or edit what is there",
         )
     if (root / SNIPPETS / f"{name}.py").exists():
         raise NewError("there is such a snippet already", where=f"snippets/{name}.py", hint="choose another name")
