@@ -1,4 +1,4 @@
-"""Search a built site for what was not rendered; for the build, which leaves such things as text and exits 0."""
+"""Search a built site for what was not rendered, which builds leave as text and exit 0, and for what it would fetch."""
 
 import re
 from bisect import bisect_right
@@ -8,6 +8,10 @@ from pathlib import Path
 
 CODE = {"code", "pre", "script", "style", "svg"}
 INLINE = {"a", "abbr", "b", "data", "em", "i", "small", "span", "strong", "sub", "sup", "wbr"}
+FETCHED = {"data", "poster", "src", "srcset"}
+"""Attributes whose address a browser fetches by itself; of a `<link>`, `href`, but for FETCHED_NOT."""
+FETCHED_NOT = {"alternate", "author", "canonical", "license", "next", "prev"}
+ELSEWHERE = re.compile(r"(?:^|[\s,])(?:[a-z][a-z0-9+.-]*:)?//", re.IGNORECASE)
 STAMPED_NOT = {"404.html"}
 LEFT_AS_TEXT = {
     re.compile(r"\{\{[^{}]*\w\.\w[^{}]*\}\}"): "a fact was not rendered",
@@ -96,6 +100,8 @@ class _Reader(HTMLParser):
         if tag == "data" and {"fact", "computed"} & set(classes) and not dict(attrs).get("value"):
             written = dict(attrs).get("data-fact") or dict(attrs).get("data-expression")
             self.problems.append((self.getpos()[0], f"a fact has no value: {written}"))
+        for address in _fetched(tag, dict(attrs)):
+            self.problems.append((self.getpos()[0], f"the page fetches from elsewhere: {address}"))
         if tag == "aside":
             self.stamped |= "stamp" in classes
             self.draft |= "draft" in classes
@@ -122,3 +128,12 @@ class _Reader(HTMLParser):
         self._lines.append(self.getpos()[0])
         self._pieces.append(text)
         self._length += len(text)
+
+
+def _fetched(tag: str, attributes: dict[str, str | None]) -> list[str]:
+    """The addresses on other hosts that a browser fetches for an element, without being asked."""
+    names = set(FETCHED)
+    if tag == "link" and not FETCHED_NOT & set((attributes.get("rel") or "").split()):
+        names.add("href")
+    given = [attributes.get(name) or "" for name in sorted(names)]
+    return [value for value in given if ELSEWHERE.search(value) and not value.startswith("data:")]

@@ -52,6 +52,19 @@ def site(tmp_path: Path, body: str, name: str = "page/index.html") -> Path:
         ("\n<p>\x02wzxhzdk:3\x03</p>", 4, "a placeholder of Markdown is on the page: '\\x02'"),
         ('<p><data class="fact" data-fact="a.b">5</data>', 3, "a fact has no value: a.b"),
         ('<p><data class="fact" data-fact="a.b" value="">5</data>', 3, "a fact has no value: a.b"),
+        ('<img src="https://x.org/a.png">', 3, "the page fetches from elsewhere: https://x.org/a.png"),
+        (
+            '<img src="a.png" srcset="a.png 1x, //x.org/b.png 2x">',
+            3,
+            "the page fetches from elsewhere: a.png 1x, //x.org/b.png 2x",
+        ),
+        ('<iframe src="//x.org/"></iframe>', 3, "the page fetches from elsewhere: //x.org/"),
+        ('<script src="HTTPS://x.org/a.js"></script>', 3, "the page fetches from elsewhere: HTTPS://x.org/a.js"),
+        (
+            '<link rel="stylesheet" href="https://x.org/a.css">',
+            3,
+            "the page fetches from elsewhere: https://x.org/a.css",
+        ),
     ],
 )
 def test_what_was_not_rendered_is_found_on_its_line(tmp_path: Path, body: str, line: int, message: str) -> None:
@@ -62,6 +75,9 @@ def test_what_was_not_rendered_is_found_on_its_line(tmp_path: Path, body: str, l
 @pytest.mark.parametrize(
     "body",
     [
+        '<a href="https://x.org/">x</a><img src="../a.png" srcset="a.png 1x, b.png 2x">',
+        '<img src="data:image/png;base64,//8=">',
+        '<link rel="canonical" href="https://x.org/a/"><link rel="alternate" href="https://x.org/feed.xml">',
         "<p><code>{{ mlp_eager.kernel_count }}</code></p>",
         "<pre><span>/// kernels | x</span>\n///</pre>",
         '<pre><code>--8&lt;-- "snippets/x.py"</code></pre>',
