@@ -29,7 +29,6 @@ SOURCES = (
     "tests/traces/ns_resolution_one_step.json.gz",
 )
 SIZES = (10_000, 31_623, 100_000, 316_228, 1_000_000)
-BARS = {"json": 5.0, "hta": 20.0, "memory": 3.0}
 
 
 @dataclass(frozen=True)

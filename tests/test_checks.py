@@ -22,9 +22,11 @@ def assigned(name: str) -> ast.expr:
     return found.value
 
 
+HOOKS = yaml.safe_load((ROOT / ".pre-commit-config.yaml").read_text(encoding="utf-8"))
+
+
 def hooks() -> list[dict[str, Any]]:
-    text = (ROOT / ".pre-commit-config.yaml").read_text(encoding="utf-8")
-    return [hook for repo in yaml.safe_load(text)["repos"] for hook in repo["hooks"]]
+    return [hook for repo in HOOKS["repos"] for hook in repo["hooks"]]
 
 
 def test_check_runs_what_the_pull_request_workflow_runs() -> None:
@@ -57,3 +59,8 @@ def test_every_quick_linter_has_a_hook() -> None:
 
 def test_every_check_says_what_mends_it() -> None:
     assert all(re.search(r"nox -s \w+", mend) for mend in ast.literal_eval(assigned("CHECKS")).values())
+
+
+def test_no_hook_touches_a_recording() -> None:
+    assert re.search(HOOKS["exclude"], "docs/recordings/nvidia-h200_torch-2.11.0/mlp_compiled/inductor_1.py")
+    assert not re.search(HOOKS["exclude"], "docs/reference/recordings.md")

@@ -25,7 +25,6 @@ def _address(source: Path) -> str:
 
 PAGES = sorted(_address(p) for p in DOCS.rglob("*.md") if "recordings" not in p.relative_to(DOCS).parts[:-1])
 PAGE_NAMES = [address or "start" for address in PAGES]
-STAGE_PAGES = [address for address in PAGES if address.startswith("stages/") and address != "stages/"]
 WIDTHS = (390, 768, 1440)
 
 

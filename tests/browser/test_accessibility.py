@@ -4,15 +4,17 @@ from typing import Literal
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe
-from built_site import Site
+from built_site import DOCS, Site
 from playwright.sync_api import Browser, expect
 
 PAGES = ["", "stages/mlp_eager/", "stages/mlp_compiled/", "reference/facts/", "reference/kernel-names/", "claims/"]
+LABS = ["labs/", *(f"labs/{path.stem}/" for path in sorted((DOCS / "labs").glob("*.ipynb")))]
 PHONE, DESK = 390, 1440
 CASES = [
     *((address, "light", DESK) for address in PAGES),
     *((address, "dark", DESK) for address in PAGES),
     *((address, "light", PHONE) for address in PAGES[:2]),
+    *((address, scheme, width) for address in LABS for scheme in ("light", "dark") for width in (PHONE, DESK)),
 ]
 SHOWN_AS = {"light": "default", "dark": "slate"}
 

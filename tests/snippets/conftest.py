@@ -1,4 +1,6 @@
 import importlib
+import os
+import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -8,6 +10,8 @@ import kernels
 import pytest
 import torch
 from by_hand import SMALL, gelu_tanh
+
+from build_traces import local_kernels
 
 SNIPPETS = Path("snippets").resolve()
 
@@ -46,3 +50,23 @@ def snippet(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[str], ModuleT
     for name in own:
         sys.modules.pop(name, None)
     sys.modules.update(before)
+
+
+@pytest.fixture
+def run_liger_on_cpu(tmp_path: Path) -> Callable[[str], subprocess.CompletedProcess[str]]:
+    """Runs a program, which gets the folder of snippets, with Liger's kernels in Triton's interpreter."""
+    folder = local_kernels.build(tmp_path / "liger-kernels")
+    environment = os.environ | {
+        "LOCAL_KERNELS": local_kernels.local_kernels_value(folder),
+        "HF_HUB_OFFLINE": "1",
+        "TRITON_INTERPRET": "1",
+        "PYTHONDONTWRITEBYTECODE": "1",
+    }
+
+    def run(program: str) -> subprocess.CompletedProcess[str]:
+        command = [sys.executable, "-c", program, str(SNIPPETS)]
+        done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False, timeout=120)
+        assert done.returncode == 0, done.stderr[-2000:]
+        return done
+
+    return run

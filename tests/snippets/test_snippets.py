@@ -4,9 +4,6 @@ The expected values come from plain tensor arithmetic in float64, not from the s
 file of its own beside this one, test_<stage>.py, is held against what stands there.
 """
 
-import os
-import subprocess
-import sys
 from pathlib import Path
 from types import ModuleType
 
@@ -14,7 +11,7 @@ import pytest
 import torch
 from by_hand import agree, gelu_tanh
 
-from build_traces import ladder, local_kernels
+from build_traces import ladder
 
 SNIPPETS = Path("snippets").resolve()
 STAGES = ladder.load(SNIPPETS).names
@@ -123,15 +120,6 @@ print(float(error))
 """
 
 
-def test_the_liger_stage_computes_the_same_mlp_through_get_kernel(tmp_path: Path) -> None:
-    folder = local_kernels.build(tmp_path / "liger-kernels")
-    environment = os.environ | {
-        "LOCAL_KERNELS": local_kernels.local_kernels_value(folder),
-        "HF_HUB_OFFLINE": "1",
-        "TRITON_INTERPRET": "1",
-        "PYTHONDONTWRITEBYTECODE": "1",
-    }
-    command = [sys.executable, "-c", LIGER_ON_CPU, str(SNIPPETS)]
-    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr[-2000:]
+def test_the_liger_stage_computes_the_same_mlp_through_get_kernel(run_liger_on_cpu) -> None:
+    done = run_liger_on_cpu(LIGER_ON_CPU)
     assert float(done.stdout) < 1e-5  # float32 arithmetic on both sides

@@ -4,8 +4,6 @@ On the CPU at small sizes and in float32, as the snippets of the stages are test
 """
 
 import inspect
-import os
-import subprocess
 import sys
 from pathlib import Path
 
@@ -13,7 +11,7 @@ import pytest
 import torch
 from by_hand import SMALL, gelu_tanh
 
-from build_traces import ladder, local_kernels
+from build_traces import ladder
 
 SNIPPETS = Path("snippets").resolve()
 LADDER = ladder.load(SNIPPETS)
@@ -144,17 +142,8 @@ for name, step in sweep_hidden.sweep(watched):
 """
 
 
-def test_the_liger_set_up_takes_the_weights_of_the_module_it_stands_in_for(tmp_path: Path) -> None:
-    folder = local_kernels.build(tmp_path / "liger-kernels")
-    environment = os.environ | {
-        "LOCAL_KERNELS": local_kernels.local_kernels_value(folder),
-        "HF_HUB_OFFLINE": "1",
-        "TRITON_INTERPRET": "1",
-        "PYTHONDONTWRITEBYTECODE": "1",
-    }
-    command = [sys.executable, "-c", inspect.cleandoc(LIGER_ON_CPU), str(SNIPPETS)]
-    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False, timeout=120)
-    assert done.returncode == 0, done.stderr[-2000:]
+def test_the_liger_set_up_takes_the_weights_of_the_module_it_stands_in_for(run_liger_on_cpu) -> None:
+    done = run_liger_on_cpu(inspect.cleandoc(LIGER_ON_CPU))
     rows = [line.split() for line in done.stdout.splitlines()]
     assert [row[:2] for row in rows] == [["LigerGEGLUMLP", "48"], ["LigerGEGLUMLP", "64"]]
     assert all(float(row[2]) < 1e-5 for row in rows)
