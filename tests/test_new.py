@@ -190,6 +190,13 @@ def test_a_chapter_that_cannot_be_is_refused_with_what_to_do(root: Path, name: s
     assert error.value.hint
 
 
+def test_a_title_of_two_lines_is_refused(root: Path) -> None:
+    with pytest.raises(NewError, match="more than one line"):
+        plan_stage(root, Stage("mlp_relu", "Two\nlines", "mlp_eager"))
+    with pytest.raises(NewError, match="more than one line"):
+        plan_chapter(root, Chapter("good", "Two\nlines", "mlp_compiled"))
+
+
 def test_a_stage_against_none_is_refused(root: Path) -> None:
     with pytest.raises(BuildTracesError, match="there is no stage 'mlp_nothing'"):
         plan_stage(root, Stage("mlp_relu", "", "mlp_nothing"))
@@ -236,6 +243,9 @@ def test_a_page_is_added_behind_its_section_and_not_into_the_next() -> None:
         "      - Two: a/two.md\n", "      - Two: a/two.md\n      - a/new.md\n"
     )
     assert nav.listed(text, "a") == ["a/one.md", "a/two.md"]
+    alone = "nav:\n  - a/one.md\n  - B:\n      - b/one.md\n  - C:\n      - c/one.md\n"
+    assert nav.add_to_section(alone, "b/one.md", "b/new.md") == alone.replace("  - C", "      - b/new.md\n  - C")
+    assert nav.listed(alone, "a") == ["a/one.md"]
     with pytest.raises(NewError, match=r"the navigation has no a/none\.md"):
         nav.add_to_section(text, "a/none.md", "a/new.md")
 
