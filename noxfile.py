@@ -234,8 +234,10 @@ def lint(session: nox.Session) -> None:
 def check(session: nox.Session) -> None:
     """Run all that CI runs on a pull request; at the end, say what failed and which command mends it."""
     only = session.posargs or list(CHECKS)
+    if unknown := sorted(set(only) - set(CHECKS)):
+        session.error(f"there is no check {', '.join(unknown)}; the checks are {', '.join(CHECKS)}")
     failed = [
-        f"{name}: {CHECKS[name]}" for name in only if not passes(session, sys.executable, "-m", "nox", "-s", name)
+        f"{name}: {CHECKS[name]}" for name in only if not passes(session, sys.executable, "-m", "nox", "-r", "-s", name)
     ]
     if failed:
         session.error("\n  ".join(["these failed; what mends them:", *failed]))
