@@ -120,6 +120,19 @@ def test_the_gpu_matrix_is_the_list_of_labels_that_was_given() -> None:
     assert jobs["record"]["concurrency"]["group"] == "gpu-${{ matrix.label }}"
 
 
+@pytest.mark.parametrize("path", FILES, ids=NAMES)
+def test_no_step_has_both_a_token_and_code_of_the_project(path: Path) -> None:
+    for name, step in steps(load(path)):
+        runs_ours = ".venv/bin/" in step.get("run", "")
+        assert not (runs_ours and "GH_TOKEN" in step.get("env", {})), (name, step["name"])
+
+
+def test_only_recordings_and_labs_are_taken_from_a_gpu_machine() -> None:
+    taken = [step["run"] for _, step in steps(load(ROOT / ".github" / "workflows" / "record.yml")) if "run" in step]
+    (applies,) = (line for run in taken for line in run.splitlines() if "git apply" in line)
+    assert re.findall(r"--include='([^']+)'", applies) == ["docs/recordings/*", "docs/labs/*"]
+
+
 def test_a_pull_request_keeps_the_site_that_it_built() -> None:
     job = load(ROOT / ".github" / "workflows" / "pull-request.yml")["jobs"]["site"]
     (kept,) = (step for step in job["steps"] if step.get("uses", "").startswith("actions/upload-artifact@"))
