@@ -251,7 +251,7 @@ def test_the_command_says_what_it_made_and_what_is_next(root: Path) -> None:
     done = run(root, "-m", "build_traces.new", "stage", "mlp_relu")
     assert done.returncode == 0, done.stderr
     assert "made snippets/mlp_relu.py\n" in done.stdout
-    assert "added to snippets/ladder.toml\n" in done.stdout
+    assert "changed snippets/ladder.toml\n" in done.stdout
     assert re.search(r"^next: .*CONTRIBUTING\.md", done.stdout, re.MULTILINE)
     again = run(root, "-m", "build_traces.new", "stage", "mlp_relu")
     assert (again.returncode, again.stdout) == (1, "")

@@ -53,7 +53,7 @@ def shown_command(
 def _make(plan: Plan, root: Path) -> None:
     write(plan, root)
     for path in plan.files:
-        typer.echo(f"{'made' if path in plan.made else 'added to'} {path}")
+        typer.echo(f"{'made' if path in plan.made else 'changed'} {path}")
     typer.echo(f"next: {plan.next_step}")
 
 
