@@ -121,7 +121,7 @@ function inductor(tables, { inductor: pattern, ops }, name) {
   if (!match) return null;
   const [op, list, count] = tables.inductorSays;
   const all = match[4] ?? "";
-  let cut = all.lastIndexOf("_");
+  const cut = all.lastIndexOf("_");
   let [listed, counter] = [all.slice(0, Math.max(0, cut)), all.slice(cut + 1)];
   if (!DECIMAL.test(counter)) [listed, counter] = [all, ""];
   const known = counter ? opsOf(listed, ops, tables.inductorWords) : [];

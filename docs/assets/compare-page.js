@@ -5,12 +5,13 @@
  */
 
 import { make, row, table } from "./compare-draw.js";
-import { Facts } from "./compare-facts.js";
 import { NoValue, shown } from "./compare-format.js";
 import { Reading } from "./compare-reading.js";
 import { keep, onChange, recording, remove, show, state } from "./compare-store.js";
 import { factsOf } from "./compare-switch.js";
 import * as view from "./compare-trace-view.js";
+
+/** @typedef {import("./compare-facts.js").Facts} Facts */
 
 /** @typedef {import("./compare-trace-view.js").Opened} Opened */
 

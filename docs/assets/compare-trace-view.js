@@ -87,7 +87,7 @@ export function steps({ steps: all, stepCount, whole_file: wholeFile }) {
 export function work(ours, yours, beside) {
   const changes = workChanges(ours, yours);
   const rows = changes.map(({ change, a, b }) => {
-    const { kind, name, short, summary: says = "", grid, block } = /** @type {any} */ ((b ?? a)?.first);
+    const { kind, name, short, summary: says = "", grid, block } = /** @type {any} */ (b ?? a).first;
     const cells = [
       nameCell(name, kind === "kernel" ? short : name),
       make("td", {}, kind === "kernel" ? says : kind),
