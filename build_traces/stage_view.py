@@ -15,6 +15,7 @@ from build_traces.ladder import Ladder, Stage
 from build_traces.profiler_table import ProfilerTable
 from build_traces.recording import GpuWork, KernelBytes, Process, Recording, Spread, StageRecord, spread, step_time_us
 from build_traces.trace import NONE, Activity, ActivityKind, Call, Op, Step, Trace
+from build_traces.work_kinds import WorkKind, work_kind
 
 
 @dataclass(frozen=True)
@@ -260,6 +261,16 @@ class StageView:
             idle += max(0.0, work.start_us - (work.start_us if busy_until is None else busy_until))
             busy_until = work.end_us if busy_until is None else max(busy_until, work.end_us)
         return idle
+
+    def us_by_kind(self) -> dict[WorkKind, float]:
+        """What a step of the published process spends on each kind of GPU work, the shown step if they differ."""
+        step = self.shown_step if self.steps_differ else None
+        spent: dict[WorkKind, float] = {}
+        for work in self.published.work:
+            if (us := _launch_us(work, step)) is not None:
+                kind = work_kind(work.kind, work.name)
+                spent[kind] = spent.get(kind, 0.0) + us
+        return spent
 
     @property
     def draws(self) -> int:

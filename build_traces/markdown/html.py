@@ -11,6 +11,8 @@ from xml.etree.ElementTree import Element, SubElement, tostring
 
 from markdown.util import AMP_SUBSTITUTE, AtomicString
 
+from build_traces.work_kinds import WORDS, WorkKind
+
 REPLACED = {
     **{code: 0x2400 + code for code in range(0x20) if chr(code) not in "\t\n"},
     0x7F: 0x2421,
@@ -66,6 +68,11 @@ def table(label: str, columns: Sequence[str], rows: Sequence[Element], class_: s
 def row(*cells: Element | str) -> Element:
     """A table row: strings and elements become cells, `<td>` and `<th>` are kept."""
     return element("tr", *(c if not isinstance(c, str) and c.tag in ("td", "th") else element("td", c) for c in cells))
+
+
+def work_key(kind: WorkKind) -> Element:
+    """The colour of a kind of GPU work, and its word."""
+    return element("span", WORDS[kind], class_=f"tl-key tl-key--{kind}")
 
 
 def scrolling(label: str, content: Element) -> Element:

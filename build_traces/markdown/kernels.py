@@ -11,12 +11,13 @@ from xml.etree.ElementTree import Element
 from build_traces.kernel_names import KernelName, Part, decode
 from build_traces.markdown.block import STEP_OPTION, TraceBlock, figure_of
 from build_traces.markdown.conversion import Conversion
-from build_traces.markdown.html import append, element, missing, row, source_link, table, wrapping
+from build_traces.markdown.html import append, element, missing, row, source_link, table, work_key, wrapping
 from build_traces.markdown.value import extremes, shown
 from build_traces.query import MB
 from build_traces.recording import KernelBytes
 from build_traces.stage_view import StageView, WorkRow
 from build_traces.trace import ActivityKind
+from build_traces.work_kinds import work_kind
 
 COLUMNS = ("#", "Kernel", "What the name says", "A step", "µs each", "Grid × block")
 HBM_COLUMN = "HBM read / write, MB"
@@ -64,7 +65,7 @@ class _Row:
         cells = [
             element("td", in_ranges(self.numbers)),
             _name_cell(decoded),
-            element("td", decoded.summary),
+            element("td", work_key(work_kind("kernel", self.work.name)), " ", decoded.summary),
             element("td", shown(self.work.count)),
             self._time_cell(),
             self._launch_cell(),

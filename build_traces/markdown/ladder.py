@@ -12,9 +12,10 @@ from build_traces.errors import FactError
 from build_traces.ladder import Stage
 from build_traces.markdown.block import TraceBlock, figure_of
 from build_traces.markdown.conversion import Conversion
-from build_traces.markdown.html import element, missing, row, table
+from build_traces.markdown.html import append, element, missing, row, table, work_key
 from build_traces.markdown.value import extremes
 from build_traces.stage_view import StageView
+from build_traces.work_kinds import WORDS
 
 COLUMNS = ("Stage", "Kernels", "GPU µs", "Against", "In a loop, µs", "HBM, MB", "Of the ceiling", "Error")
 COLD = "the wall-clock time of a first step is not compared with a GPU time"
@@ -37,7 +38,7 @@ class LadderTable(TraceBlock):
         else:
             views = stages or tuple(conversion.facts.view(stage.name) for stage in conversion.facts.ladder.rungs)
             rows = [_row(conversion, view) for view in views]
-        return figure_of(self.NAME, None, table("The ladder", COLUMNS, rows, class_="ladder"))
+        return figure_of(self.NAME, None, table("The ladder", COLUMNS, rows, class_="ladder"), _key())
 
     def _climb(self, conversion: Conversion, chapter: int, has_argument: bool) -> list[Element]:
         """The rungs by chapter: those measured so far, then what is to come."""
@@ -54,6 +55,15 @@ class LadderTable(TraceBlock):
         ]
 
 
+def _key() -> Element:
+    """What the strips under the stages' names are made of."""
+    line = element("p", class_="tl-legend")
+    for kind in WORDS:
+        append(line, work_key(kind))
+        append(line, " ")
+    return line
+
+
 def _to_come(stage: Stage) -> Element:
     return row(
         element("th", stage.title, scope="row"),
@@ -66,7 +76,7 @@ def _row(conversion: Conversion, view: StageView) -> Element:
     page = conversion.options.docs / "stages" / f"{name}.md"
     step = f".step{view.shown_step}" if cold else ""
     return row(
-        element("th", conversion.link(page, view.stage.title), scope="row"),
+        element("th", conversion.link(page, view.stage.title), _mix(view), scope="row"),
         _measured(conversion, f"{name}{step}.kernel_count"),
         _time(conversion, f"{name}.time_us", "by the wall clock" if cold else ""),
         missing(COLD) if cold else _against(conversion, view),
@@ -75,6 +85,16 @@ def _row(conversion: Conversion, view: StageView) -> Element:
         missing(COLD) if cold else element("td", conversion.fact(f"{name}.ceiling_share", ".1f"), " %"),
         conversion.fact(f"{name}.error"),
     )
+
+
+def _mix(view: StageView) -> Element:
+    """A strip as long as the cell: which kinds of work the GPU's time goes to."""
+    spent = view.us_by_kind()
+    total = sum(spent.values())
+    shares = [(kind, 100 * spent[kind] / total) for kind in WORDS if kind in spent]
+    said = ", ".join(f"{WORDS[kind]} {share:.0f} %" for kind, share in shares)
+    parts = [element("i", class_=f"mix-part tl-key--{kind}", style=f"width: {share:.2f}%") for kind, share in shares]
+    return element("span", *parts, class_="mix", role="img", aria_label=f"GPU time: {said}", title=said)
 
 
 def _time(conversion: Conversion, path: str, remark: str = "") -> Element:

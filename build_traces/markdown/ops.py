@@ -11,6 +11,7 @@ from build_traces.markdown.html import append, element, wrapping
 from build_traces.markdown.value import shown
 from build_traces.stage_view import OpNode, StageView
 from build_traces.trace import NONE, Call, Trace
+from build_traces.work_kinds import work_kind
 
 
 class Ops(TraceBlock):
@@ -68,7 +69,8 @@ def _call(trace: Trace, call: Call) -> Element:
     for index in call.starts:
         activity = trace.activities[index]
         name = decode(activity.name).short if activity.kind == "kernel" else activity.name
-        append(item, element("span", " → ", wrapping(name), class_=f"started started--{activity.kind}"))
+        kind = work_kind(activity.kind, activity.name)
+        append(item, element("span", " → ", wrapping(name), class_=f"started started--{kind}"))
     return item
 
 

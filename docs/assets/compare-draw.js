@@ -81,6 +81,17 @@ export function extremes({ low, high }, spec = "") {
   return from === to ? "" : `${from}–${to}`;
 }
 
+/** @type {Record<string, string>} */
+const WORK = { gemm: "GEMM", pointwise: "pointwise", kernel: "other kernel", memset: "memset", memcpy: "memcpy" };
+
+/**
+ * The colour of a kind of GPU work, and its word, as `build_traces/work_kinds.py` has them.
+ * @param {string} kind
+ */
+function workKey(kind) {
+  return make("span", { class: `tl-key tl-key--${kind}` }, WORK[kind] ?? kind);
+}
+
 // Kernel lists
 
 /**
@@ -112,7 +123,7 @@ function kernelRow(one, decoded, processes, withHbm) {
   const cells = [
     make("td", {}, inRanges(one.numbers)),
     nameCell(one.name, decoded),
-    make("td", {}, decoded.summary),
+    make("td", {}, workKey(decoded.kind ?? "kernel"), " ", decoded.summary),
     make("td", {}, shown(BigInt(one.count))),
     timeCell(one, processes),
     make("td", {}, `(${one.grid.join(" × ")}) × `, make("br"), `(${one.block.join(" × ")})`),

@@ -16,7 +16,7 @@ const UNPRINTABLE = /[\p{C}\p{Z}]/u;
 const DECIMAL = /^\p{Nd}+$/u;
 
 /** @typedef {{text: string, meaning: string | null}} Part */
-/** @typedef {{family: string, maker: string, short: string, summary: string, parts: Part[]}} Decoded */
+/** @typedef {{family: string, maker: string, short: string, summary: string, parts: Part[], kind?: string}} Decoded */
 /** @typedef {string | Record<string, string>} Meaning a meaning, or one by what a group holds */
 /** @typedef {Record<string, any>} Tables what `build_traces.kernel_names.tables` says */
 
@@ -33,6 +33,7 @@ export function decoder(tables) {
     let found = known.get(name);
     if (!found) {
       found = name.length > MAX_NAME ? unknown(tables, name.slice(0, MAX_NAME)) : decode(tables, compiled, name);
+      found.kind = name.length > MAX_NAME ? "kernel" : workKind(tables, name, found.family);
       if (known.size < 5_000) known.set(name, found);
     }
     return found;

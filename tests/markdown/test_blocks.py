@@ -78,7 +78,8 @@ def test_kernels_says_what_a_name_says_and_what_nobody_documents(repository) -> 
     table = only(figure(repository, "kernels | mlp_eager"), "kernels")
     row = next(r for r in table.iter("tr") if DOWN in text(r))
     assert text(row[1][0]) == DOWN
-    assert text(row[2]) == decode(DOWN).summary
+    assert text(row[2]) == f"GEMM {decode(DOWN).summary}"
+    assert row[2][0].get("class") == "tl-key tl-key--gemm"
     terms, meanings = [text(t) for t in row[1].iter("dt")], [text(m) for m in row[1].iter("dd")]
     parts = decode(DOWN).parts
     assert terms == [part.text for part in parts]
@@ -195,12 +196,12 @@ def test_ops_nests_the_dispatch_chain_and_names_what_each_call_started(repositor
     made = figure(repository, "ops | mlp_compiled")
     root = only(made, "ops")
     triton = next(li for li in root.iter("li") if text(li.find("code")) == "triton_poi_fused__unsafe_view_gelu_mul_0")
-    started = [text(s) for s in with_class(triton, "started--kernel")]
+    started = [text(s) for s in with_class(triton, "started--pointwise")]
     assert started == [f"→ {decode('triton_poi_fused__unsafe_view_gelu_mul_0').short}"]
     mms = [li for li in root.iter("li") if text(li.find("code")) == "aten::mm"]
     # Two of the three aten::mm set memory first (split-K workspace or flags); every one starts one kernel.
     assert [len(with_class(mm, "started--memset")) for mm in mms] == [1, 1, 0]
-    assert [len(with_class(mm, "started--kernel")) for mm in mms] == [1, 1, 1]
+    assert [len(with_class(mm, "started--gemm")) for mm in mms] == [1, 1, 1]
 
 
 def test_ops_of_the_eager_mlp_are_aten_down_to_mm(repository) -> None:
@@ -324,6 +325,24 @@ def test_ladder_has_a_row_a_stage_with_every_value_a_fact(repository) -> None:
     assert paths[:3] == ["linear_cold.step1.kernel_count", "linear_cold.time_us", "linear_cold.error"]
     columns = ("kernel_count", "time_us", "back_to_back_us", "hbm_mb", "ceiling_share", "error")
     assert paths[3:9] == [f"mlp_eager.{column}" for column in columns]
+
+
+def test_ladder_has_a_strip_of_what_the_gpus_time_goes_to(repository) -> None:
+    table = only(figure(repository, "ladder | mlp_eager"), "ladder")
+    (strip,) = with_class(table, "mix")
+    # The published process 2: GEMMs 60, 60 and 50 µs, GELU 30, product 40, and the memsets of MLP_US.
+    memsets = sum(w.us[0] for w in repository.record("mlp_eager").processes[2].work if w.kind == "memset")
+    total = 240 + memsets
+    shares = [100 * us / total for us in (170, 70, memsets)]
+    parts = [(part.get("class"), part.get("style")) for part in strip]
+    assert parts == [
+        (f"mix-part tl-key--{kind}", f"width: {share:.2f}%")
+        for kind, share in zip(("gemm", "pointwise", "memset"), shares, strict=True)
+    ]
+    assert (
+        strip.get("aria-label")
+        == f"GPU time: GEMM {shares[0]:.0f} %, pointwise {shares[1]:.0f} %, memset {shares[2]:.0f} %"
+    )
 
 
 def test_ladder_says_why_hbm_is_missing(repository) -> None:
