@@ -46,7 +46,7 @@ CUSTOM_FENCES = re.compile(r"^  - pymdownx\.superfences:\n(?:      .*\n)+", re.M
 
 def copy_site(to: Path) -> Path:
     """Everything that the site is made of."""
-    for folder in ("docs", "overrides", "snippets"):
+    for folder in ("docs", "kernel", "overrides", "snippets"):
         shutil.copytree(ROOT / folder, to / folder, ignore=shutil.ignore_patterns("__pycache__"))
     shutil.copyfile(ROOT / "mkdocs.yml", to / "mkdocs.yml")
     return to

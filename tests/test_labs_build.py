@@ -41,7 +41,7 @@ HOSTILE = (
 
 
 def copy(root: Path) -> Path:
-    for folder in ("docs", "overrides", "snippets"):
+    for folder in ("docs", "kernel", "overrides", "snippets"):
         shutil.copytree(ROOT / folder, root / folder, ignore=shutil.ignore_patterns("__pycache__"))
     shutil.copyfile(ROOT / "mkdocs.yml", root / "mkdocs.yml")
     return root

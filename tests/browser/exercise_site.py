@@ -125,7 +125,7 @@ nav:
 
 def write_sources(root: Path) -> None:
     """Everything that the small site is made of."""
-    for folder in ("docs/assets", "docs/recordings", "overrides", "snippets"):
+    for folder in ("docs/assets", "docs/recordings", "kernel", "overrides", "snippets"):
         shutil.copytree(ROOT / folder, root / folder, ignore=shutil.ignore_patterns("__pycache__"))
     shutil.copy(ROOT / "mkdocs.yml", root / "whole.yml")
     (root / "mkdocs.yml").write_text(MKDOCS)

@@ -63,7 +63,7 @@ def move_a_page(root: Path) -> None:
 def versions(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Versions]:
     """1.0, then 1.1 as the latest, then what is being written."""
     root = tmp_path_factory.mktemp("clone")
-    for name in ("docs", "overrides", "snippets"):
+    for name in ("docs", "kernel", "overrides", "snippets"):
         shutil.copytree(ROOT / name, root / name, ignore=shutil.ignore_patterns("__pycache__"))
     shutil.copyfile(ROOT / "mkdocs.yml", root / "mkdocs.yml")
     git("init", "-q", "-b", "main", cwd=root)
