@@ -6,8 +6,9 @@ from pathlib import Path
 import pytest
 
 from build_traces import exercises
+from build_traces.answers import answer, shown_order
 from build_traces.errors import EntryError, FactError, NotRecordedError
-from build_traces.exercises import Exercise, UnansweredError, answer, load, shown_order
+from build_traces.exercises import Exercise, UnansweredError, load
 from build_traces.facts import Facts
 from build_traces.markdown.source import open_facts
 

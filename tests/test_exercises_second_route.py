@@ -18,7 +18,8 @@ import raw_recording as raw
 from second_route import Route, of_chapters, right
 
 from build_traces import exercises, ladder
-from build_traces.exercises import Exercise, answer
+from build_traces.answers import answer
+from build_traces.exercises import Exercise
 from build_traces.facts import Facts
 from build_traces.recording import open_recording
 

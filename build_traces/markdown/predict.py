@@ -9,8 +9,9 @@ from contextlib import contextmanager
 from typing import ClassVar
 from xml.etree.ElementTree import Element, SubElement
 
+from build_traces.answers import Answer, answer, shown_order
 from build_traces.errors import FactError, NotRecordedError, unknown_name
-from build_traces.exercises import Answer, Exercise, UnansweredError, answer, shown_order
+from build_traces.exercises import Exercise, UnansweredError
 from build_traces.markdown import exercise_book, solution
 from build_traces.markdown.block import TraceBlock
 from build_traces.markdown.conversion import Conversion

@@ -10,8 +10,9 @@ from xml.etree.ElementTree import Element
 
 from pymdownx.blocks.block import type_string
 
+from build_traces.answers import answer
 from build_traces.errors import FactError, NotRecordedError
-from build_traces.exercises import Exercise, UnansweredError, answer, page_of
+from build_traces.exercises import Exercise, UnansweredError, page_of
 from build_traces.markdown import solution
 from build_traces.markdown.block import TraceBlock, figure_of
 from build_traces.markdown.conversion import Conversion

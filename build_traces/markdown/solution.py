@@ -5,7 +5,8 @@ import json
 from collections.abc import Sequence
 from xml.etree.ElementTree import Element
 
-from build_traces.exercises import Answer, Exercise
+from build_traces.answers import Answer
+from build_traces.exercises import Exercise
 from build_traces.expressions import Value, one_line
 from build_traces.facts import Fact
 from build_traces.markdown.conversion import Conversion
