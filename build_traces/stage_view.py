@@ -17,6 +17,8 @@ from build_traces.recording import GpuWork, KernelBytes, Process, Recording, Spr
 from build_traces.trace import NONE, Activity, ActivityKind, Call, Op, Step, Trace
 from build_traces.work_kinds import WorkKind, work_kind
 
+LONGEST_REASON = 160
+
 
 @dataclass(frozen=True)
 class WorkRow:
@@ -282,8 +284,14 @@ class StageView:
     def hbm(self) -> tuple[KernelBytes, ...]:
         """HBM bytes by kernel, in the order they run. Raises FactError where the counters could not be read."""
         if self.record.hbm is None:
-            raise FactError(f"HBM bytes of stage {self.stage.name} were not measured: {self.record.hbm_missing}")
+            raise FactError(f"HBM bytes of stage {self.stage.name} were not measured: {self.hbm_missing}")
         return self.record.hbm
+
+    @property
+    def hbm_missing(self) -> str:
+        """Why there are none, in a line: a tool that failed may have said more than a page can hold."""
+        why = self.record.hbm_missing or ""
+        return why if len(why) <= LONGEST_REASON else f"{why[: LONGEST_REASON - 1]}…"
 
     # Lists for the blocks
 

@@ -165,5 +165,13 @@ def test_hbm_that_was_not_measured_says_why(repository) -> None:
         repository.facts().view("mlp_compiled").hbm()
 
 
+def test_a_long_reason_for_missing_hbm_is_cut_to_a_line(repository) -> None:
+    record = repository.record("mlp_compiled")
+    repository.write_stage(msgspec.structs.replace(record, hbm_missing="k" * 161))
+    assert repository.facts().view("mlp_compiled").hbm_missing == "k" * 159 + "…"
+    repository.write_stage(msgspec.structs.replace(record, hbm_missing="k" * 160))
+    assert repository.facts().view("mlp_compiled").hbm_missing == "k" * 160
+
+
 def test_a_stage_is_set_against_the_one_in_the_ladder(repository) -> None:
     assert repository.facts().view("mlp_compiled").against.stage.name == "mlp_eager"

@@ -42,7 +42,7 @@ class Kernels(TraceBlock):
         name = f"Kernels of {view.stage.name}{of_step}"
         content = [table(name, columns, rows, class_="kernels"), _beside(view, step)]
         if not with_hbm:
-            content.append(element("p", f"HBM bytes were not measured: {view.record.hbm_missing}.", class_="missing"))
+            content.append(element("p", f"HBM bytes were not measured: {view.hbm_missing}.", class_="missing"))
         figure = figure_of(self.NAME, view, *content, caption=(f"{name}.",) if step else ())
         if step:
             figure.set("data-step", str(step))

@@ -109,7 +109,7 @@ export function kernels(stage, step, decode) {
     table(name, withHbm ? [...COLUMNS, "HBM read / write, MB"] : COLUMNS, rows, "kernels"),
     make("p", { class: "beside" }, beside(stage, step)),
   ];
-  if (!withHbm) made.push(make("p", { class: "missing" }, `HBM bytes were not measured: ${stage.rows.hbm_missing}.`));
+  if (!withHbm) made.push(make("p", { class: "missing" }, `HBM bytes were not measured: ${stage.hbmMissing}.`));
   return { name, made };
 }
 

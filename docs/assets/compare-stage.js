@@ -81,6 +81,7 @@ export function sum(values) {
   return values.reduce((a, b) => a + b, 0);
 }
 
+const LONGEST_REASON = 160;
 export class Stage {
   /** @type {number | null} */
   #step = null;
@@ -333,9 +334,15 @@ export class Stage {
 
   // HBM and the profiler's table
 
+  /** Why there are no HBM bytes, in a line. */
+  get hbmMissing() {
+    const why = this.rows.hbm_missing ?? "";
+    return why.length <= LONGEST_REASON ? why : `${why.slice(0, LONGEST_REASON - 1)}…`;
+  }
+
   /** @returns {[number, number, number][]} name, read, write by kernel, in the order they run */
   hbm() {
-    if (!this.rows.hbm) throw new NoValue(`HBM bytes were not measured: ${this.rows.hbm_missing}`);
+    if (!this.rows.hbm) throw new NoValue(`HBM bytes were not measured: ${this.hbmMissing}`);
     return this.rows.hbm;
   }
 
