@@ -21,8 +21,9 @@ import msgspec
 from build_traces import counters, machine, record_sweeps, trace
 from build_traces.errors import RecordingError
 from build_traces.freshness import State, status
-from build_traces.half_made import half_made_folder, write_whole
+from build_traces.half_made import write_whole
 from build_traces.jobs import RAW_TRACE_FILE, TABLE_FILE, Job, Role, Timing
+from build_traces.keep import keep
 from build_traces.ladder import Ladder, Recorded, Stage, digest
 from build_traces.processes import CACHE_FOLDER, WORKER, Batch, Limits, Workplace, decode_answer
 from build_traces.recording import (
@@ -239,21 +240,13 @@ def _record_stage(
         hbm_missing=counted.missing,
         artefacts=tuple(code),
     )
-    if digest(stage) != plan.sha256:
-        raise RecordingError(stage.name, "its snippet changed while it was recorded", hint=record_command(stage.name))
-    try:
-        with half_made_folder(folder / stage.name) as target:
-            (target / TRACE_FILE).write_bytes(gzip.compress(_raw_trace(published), mtime=0))
-            shutil.copyfile(published.path(TABLE_FILE), target / PROFILE_FILE)
-            for name, text in code.items():
-                (target / name).write_text(text, encoding="utf-8")
-            (target / STAGE_FILE).write_bytes(encode(made))
-    except OSError as error:
-        raise RecordingError(
-            stage.name,
-            f"its recording cannot be written to {folder}: {error.strerror or error}",
-            hint="free disk space or give another --out; the old recording is as it was",
-        ) from error
+    files = {
+        TRACE_FILE: gzip.compress(_raw_trace(published), mtime=0),
+        PROFILE_FILE: published.path(TABLE_FILE).read_bytes(),
+        **{name: text.encode() for name, text in code.items()},
+        STAGE_FILE: encode(made),
+    }
+    keep(stage, plan.sha256, folder, files)
     return made
 
 

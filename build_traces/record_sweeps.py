@@ -17,8 +17,8 @@ import msgspec
 
 from build_traces import trace
 from build_traces.errors import RecordingError
-from build_traces.half_made import half_made_folder
 from build_traces.jobs import TORCH_TRACE_FOLDER, Job, Role, sweep_trace_file
+from build_traces.keep import keep
 from build_traces.ladder import digest
 from build_traces.processes import CACHE_FOLDER, Batch, Workplace, decode_answer
 from build_traces.recording import SWEEP_FILE, Environment, Spread, encode, read_sweep, record_command, spread
@@ -104,19 +104,7 @@ def record_sweep(
         processes=tuple(processes),
         artefacts=tuple(artefacts),
     )
-    if digest(sweep) != plan.sha256:
-        raise RecordingError(sweep.name, "its snippet changed while it was recorded", hint=record_command(sweep.name))
-    try:
-        with half_made_folder(folder / sweep.name) as target:
-            for name, content in artefacts.items():
-                (target / name).write_bytes(content)
-            (target / SWEEP_FILE).write_bytes(encode(made))
-    except OSError as error:
-        raise RecordingError(
-            sweep.name,
-            f"its recording cannot be written to {folder}: {error.strerror or error}",
-            hint="free disk space or give another --out; the old recording is as it was",
-        ) from error
+    keep(sweep, plan.sha256, folder, {**artefacts, SWEEP_FILE: encode(made)})
     return made
 
 

@@ -1,4 +1,4 @@
-"""Tables and names for a terminal: coloured where there is one, plain text with whole lines where output is piped.
+"""Tables and names for a terminal: colored where there is one, plain text with whole lines where output is piped.
 
 Names in a trace are hostile text: what a terminal would act on is replaced, and what is too long is cut.
 """

@@ -1,4 +1,4 @@
-"""What GPU work is of, as far as its name tells: the kinds that have one colour everywhere in the guide."""
+"""What GPU work is of, as far as its name tells: the kinds that have one color everywhere in the guide."""
 
 from typing import Literal
 
@@ -21,7 +21,7 @@ POINTWISE_BEGINNINGS = ("triton_poi_", "_geglu_", "_swiglu_")
 def work_kind(kind: ActivityKind, name: str) -> WorkKind:
     """The kind of a kernel by its family and name, of other work what it is.
 
-    It decides a colour and nothing else. A kernel whose name says nothing is "kernel".
+    It decides a color and nothing else. A kernel whose name says nothing is "kernel".
     """
     if kind != "kernel":
         return kind

@@ -72,7 +72,7 @@ def test_markup_in_a_name_is_text() -> None:
     assert "[red]a[/red] [clone .kd] :smile:" in screen.getvalue()
 
 
-def test_a_piped_table_has_a_line_a_row_and_no_colour() -> None:
+def test_a_piped_table_has_a_line_a_row_and_no_color() -> None:
     screen = io.StringIO()
     console(screen).print(
         table([Column("name", folds=True), Column("µs", "right")], [["x" * 300, "1.0"], ["y", "2.0"]])

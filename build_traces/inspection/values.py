@@ -126,7 +126,7 @@ class Idle(msgspec.Struct, frozen=True):
 
 
 class Gap(msgspec.Struct, frozen=True):
-    """A time within a step in which a GPU ran nothing, `start_us` after the step's start; "" for no neighbour."""
+    """A time within a step in which a GPU ran nothing, `start_us` after the step's start; "" for no neighbor."""
 
     step: int | None
     device: int

@@ -113,7 +113,7 @@ def verdicts(claim: Claim, conversion: Conversion, judged: list[Judged]) -> Elem
 
 
 def badge(verdict: Verdict) -> Element:
-    """The verdict: a word, which CSS gives an icon and a colour."""
+    """The verdict: a word, which CSS gives an icon and a color."""
     return element("strong", verdict.value, class_=f"verdict verdict--{verdict.name.lower().replace('_', '-')}")
 
 

@@ -71,7 +71,7 @@ def row(*cells: Element | str) -> Element:
 
 
 def work_key(kind: WorkKind) -> Element:
-    """The colour of a kind of GPU work, and its word."""
+    """The color of a kind of GPU work, and its word."""
     return element("span", WORDS[kind], class_=f"tl-key tl-key--{kind}")
 
 

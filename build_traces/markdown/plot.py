@@ -1,4 +1,4 @@
-"""What the pictures with axes share: scales, ticks, and the SVG around them. Colours by class only."""
+"""What the pictures with axes share: scales, ticks, and the SVG around them. Colors by class only."""
 
 import math
 from collections.abc import Callable, Sequence

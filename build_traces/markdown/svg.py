@@ -1,4 +1,4 @@
-"""Draw lanes as SVG: one time scale for all stages, colours by class only, readable without scripts."""
+"""Draw lanes as SVG: one time scale for all stages, colors by class only, readable without scripts."""
 
 import math
 from collections.abc import Sequence
@@ -86,7 +86,7 @@ def tick_step(end_us: float) -> float:
 
 
 def _hatching(id_: str) -> Element:
-    """Slanted lines over pointwise kernels: the second most common kind is told from GEMMs without colour."""
+    """Slanted lines over pointwise kernels: the second most common kind is told from GEMMs without color."""
     lines = element("path", d="M-1,1 l2,-2 M0,6 l6,-6 M5,7 l2,-2", class_="tl-hatch")
     pattern = element("pattern", lines, id=id_, width="6", height="6", patternUnits="userSpaceOnUse")
     return element("defs", pattern)

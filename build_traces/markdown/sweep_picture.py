@@ -1,7 +1,7 @@
 """Draw what the first time of each call took: a panel a set-up, all on one logarithmic scale.
 
 A bar is filled where torch compiled a graph, hatched where it began one and gave up, and an outline where it did
-neither, so that nothing hangs on colour. Panels are narrow enough for a telephone, and stand side by side elsewhere.
+neither, so that nothing hangs on color. Panels are narrow enough for a telephone, and stand side by side elsewhere.
 """
 
 import math

@@ -51,7 +51,7 @@ class Timeline(TraceBlock):
 
 
 def _legend(lanes: list[Lanes]) -> Element:
-    """The colours of what is in the picture."""
+    """The colors of what is in the picture."""
     kinds = {bar.kind for lane in lanes for bar in (*lane.cpu_bars, *lane.gpu_bars)}
     line = element("p", class_="tl-legend")
     if any(idle_spans(lane.gpu_bars) for lane in lanes):

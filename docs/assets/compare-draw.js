@@ -85,7 +85,7 @@ export function extremes({ low, high }, spec = "") {
 const WORK = { gemm: "GEMM", pointwise: "pointwise", kernel: "other kernel", memset: "memset", memcpy: "memcpy" };
 
 /**
- * The colour of a kind of GPU work, and its word, as `build_traces/work_kinds.py` has them.
+ * The color of a kind of GPU work, and its word, as `build_traces/work_kinds.py` has them.
  * @param {string} kind
  */
 function workKey(kind) {
@@ -254,7 +254,7 @@ const LEGEND = {
 };
 
 /**
- * The colours of what is in these pictures.
+ * The colors of what is in these pictures.
  * @param {Lanes[]} all
  */
 export function legend(all) {

@@ -41,7 +41,7 @@ export function decoder(tables) {
 }
 
 /**
- * What a kernel is of, as far as its name tells, as in `build_traces/work_kinds.py`: it decides a colour.
+ * What a kernel is of, as far as its name tells, as in `build_traces/work_kinds.py`: it decides a color.
  * @param {Tables} tables
  * @param {string} name
  * @param {string} family

@@ -51,7 +51,7 @@
   }
 
   /**
-   * The colours of a choice; of the choice to follow the system, those of its scheme now.
+   * The colors of a choice; of the choice to follow the system, those of its scheme now.
    * @param {Record<string, string>} chosen
    * @returns {Record<string, string>}
    */

@@ -502,7 +502,7 @@ def test_a_range_whose_ends_read_the_same_is_left_out() -> None:
     assert extremes(Spread(235.2, 234.0, 236.0)).text == "234–236"
 
 
-def test_a_timeline_explains_the_colours_it_uses_and_no_others(repository) -> None:
+def test_a_timeline_explains_the_colors_it_uses_and_no_others(repository) -> None:
     keys = [
         span.text
         for span in figure(repository, "timeline | mlp_eager").iter("span")

@@ -117,7 +117,7 @@ def test_an_empty_fact_is_refused(repository) -> None:
         repository.convert("{{ recording.ncu }}")
 
 
-def test_an_unknown_fact_names_page_line_and_neighbours(repository) -> None:
+def test_an_unknown_fact_names_page_line_and_neighbors(repository) -> None:
     with pytest.raises(PageError) as error:
         repository.page("One.\n\nTwo `{{ mlp_eager.kernel_cuont }}`\nand {{ mlp_eager.kernel_cuont }}.\n", "a/b.md")
     assert str(error.value).startswith(

@@ -202,14 +202,14 @@ def test_everything_drawn_is_inside_the_picture(repository) -> None:
         assert 0 <= float(rect.get("y")) <= height - float(rect.get("height"))
 
 
-def test_colours_are_classes(repository) -> None:
+def test_colors_are_classes(repository) -> None:
     made = figure(repository, "mlp_eager")
     kinds = {r.get("class") for r in made.iter("rect")}
     assert kinds == {"tl-op", "tl-annotation", "tl-call", "tl-gemm", "tl-pointwise", "tl-over", "tl-memset"}
     assert not [e for e in made.iter() if e.get("class") != "tl-over" and {"fill", "stroke"} & set(e.keys())]
 
 
-def test_gemms_pointwise_kernels_and_idle_time_are_told_apart_without_colour(repository) -> None:
+def test_gemms_pointwise_kernels_and_idle_time_are_told_apart_without_color(repository) -> None:
     """By lines over the pointwise ones, by a dotted line where the GPU idles, and by words in the key."""
     made = figure(repository, "mlp_eager")
     # gate GEMM, GELU, up GEMM, mul, down GEMM
