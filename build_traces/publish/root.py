@@ -22,6 +22,7 @@ PAGE = """<!doctype html>
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width,initial-scale=1">
 <title>{title}</title>
+<link rel="icon" href="data:,">
 {head}<style>body{{font:1.1rem/1.5 system-ui,sans-serif;max-width:34rem;margin:4rem auto;padding:0 1rem}}</style>
 </head>
 <body>
@@ -30,6 +31,7 @@ PAGE = """<!doctype html>
 </body>
 </html>
 """
+"""It names an empty icon: of a page without one, a browser asks the server's root, which is not ours to have."""
 
 
 @dataclass(frozen=True)

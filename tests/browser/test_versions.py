@@ -125,6 +125,12 @@ def test_the_start_leads_to_the_latest(versions: Versions, page: Page) -> None:
     expect(page.locator(".guide-outdated")).to_be_hidden()
 
 
+def test_no_page_beside_the_versions_lets_a_browser_ask_the_server_for_an_icon(versions: Versions) -> None:
+    """It would ask for /favicon.ico, above the guide's folder, where somebody else's files are."""
+    for name in ("index.html", "404.html"):
+        assert '<link rel="icon" href="data:,">' in (versions.folder / name).read_text(encoding="utf-8")
+
+
 def test_a_reader_who_changes_versions_stays_on_the_page(versions: Versions, page: Page) -> None:
     page.goto(f"{versions.url}latest/{PAGE}#kernels")
     choose(page, "1.0")
