@@ -6,7 +6,7 @@ from xml.etree.ElementTree import Element
 from build_traces.errors import FactError
 from build_traces.markdown.block import TraceBlock, figure_of
 from build_traces.markdown.conversion import Conversion
-from build_traces.markdown.html import append, element, scrolling
+from build_traces.markdown.html import append, element, says, scrolling
 from build_traces.markdown.plot import WIDTH, Scale, line, px, svg, text, x_axis
 from build_traces.markdown.value import shown
 from build_traces.recording import Process, middle_nine_tenths
@@ -25,18 +25,20 @@ class Distribution(TraceBlock):
     MANY = True
 
     def render(self, conversion: Conversion, stages: tuple[StageView, ...]) -> Element:
-        """The SVG, which says in its description what it shows."""
+        """The SVG, and in words what it shows."""
         for view in stages:
             if view.stage.cold:
                 raise FactError(f"stage {view.stage.name} is cold: its first steps have no distribution")
         names = ", ".join(view.stage.name for view in stages)
-        picture = _draw(stages, conversion.new_id("distribution"), f"Timed steps of {names}")
+        id_ = conversion.new_id("distribution")
+        picture = _draw(stages, id_, f"Timed steps of {names}")
         processes, samples = len(stages[0].record.processes), len(stages[0].published.time_us)
         figure = figure_of(
             self.NAME,
             None,
             scrolling(f"Timed steps of {names}", picture),
             caption=(
+                says(id_, map(_in_words, stages)),
                 f"GPU time of a step, µs. A line is one of {processes} processes: the middle nine tenths of its "
                 f"{samples} timed steps; the mark is their median. The axis does not begin at 0.",
             ),
@@ -55,8 +57,7 @@ def _draw(stages: tuple[StageView, ...], id_: str, title: str) -> Element:
     for view in stages:
         groups.append(_stage(view, scale, y))
         y += ROW * len(view.record.processes) + GAP
-    described = " ".join(map(_in_words, stages))
-    return svg(id_, title, described, y + BOTTOM, x_axis(scale, TOP, y, "µs", "{:,g}".format), *groups)
+    return svg(id_, title, None, y + BOTTOM, x_axis(scale, TOP, y, "µs", "{:,g}".format), *groups)
 
 
 def _stage(view: StageView, scale: Scale, top: float) -> Element:

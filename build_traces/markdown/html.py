@@ -6,7 +6,7 @@ see placeholders and links only.
 """
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from xml.etree.ElementTree import Element, SubElement, tostring
 
 from markdown.util import AMP_SUBSTITUTE, AtomicString
@@ -73,6 +73,20 @@ def row(*cells: Element | str) -> Element:
 def work_key(kind: WorkKind) -> Element:
     """The color of a kind of GPU work, and its word."""
     return element("span", WORDS[kind], class_=f"tl-key tl-key--{kind}")
+
+
+def says(picture: str, lines: Iterable[str]) -> Element:
+    """What the picture with this id shows, in words: the begin of its caption."""
+    made = element("span", class_="figure-says", id=says_id(picture))
+    for line in lines:
+        append(made, element("span", line))
+        append(made, " ")
+    return made
+
+
+def says_id(picture: str) -> str:
+    """The id of the words that a picture is described by."""
+    return f"{picture}-says"
 
 
 def scrolling(label: str, content: Element) -> Element:

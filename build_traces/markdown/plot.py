@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from xml.etree.ElementTree import Element
 
-from build_traces.markdown.html import append, element
+from build_traces.markdown.html import append, element, says_id
 
 WIDTH = 760
 FONT_SIZE = 11
@@ -49,16 +49,20 @@ def px(value: float) -> str:
     return f"{value:.2f}"
 
 
-def svg(id_: str, title: str, description: str, height: float, *content: Element) -> Element:
-    """A picture of the width of the column, never scaled below its own size."""
+def svg(id_: str, title: str, description: str | None, height: float, *content: Element) -> Element:
+    """A picture of the width of the column, never scaled below its own size.
+
+    Without a description the caption says what it shows, in the element that has `says_id(id_)`.
+    """
+    said = [] if description is None else [element("desc", description, id=f"{id_}-desc")]
     return element(
         "svg",
         element("title", title, id=f"{id_}-title"),
-        element("desc", description, id=f"{id_}-desc"),
+        *said,
         *content,
         class_="plot",
         role="img",
-        aria_labelledby=f"{id_}-title {id_}-desc",
+        aria_labelledby=f"{id_}-title {said[0].get('id') if said else says_id(id_)}",
         xmlns="http://www.w3.org/2000/svg",
         viewBox=f"0 0 {WIDTH} {height:g}",
         width=str(WIDTH),

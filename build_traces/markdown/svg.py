@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from xml.etree.ElementTree import Element
 
-from build_traces.markdown.html import append, element
+from build_traces.markdown.html import append, element, says_id
 from build_traces.markdown.lanes import Bar, Lanes, Link, idle_spans
 from build_traces.markdown.value import shown
 
@@ -42,20 +42,22 @@ class Scale:
         return _px(us * self.px_per_us)
 
 
-def draw(stages: Sequence[Lanes], id_: str, title: str, description: str) -> Element:
-    """The picture of these stages above each other; drawn at its own size, never scaled down."""
+def draw(stages: Sequence[Lanes], id_: str, title: str) -> Element:
+    """The picture of these stages above each other; drawn at its own size, never scaled down.
+
+    What it shows is said by the element that has `says_id(id_)`.
+    """
     end_us = max(lanes.end_us for lanes in stages)
     scale = Scale((WIDTH - LEFT - RIGHT) / (end_us or 1.0))
     height = 2 * AXIS_HEIGHT + sum(map(_height, stages))
     svg = element(
         "svg",
         element("title", title, id=f"{id_}-title"),
-        element("desc", description, id=f"{id_}-desc"),
         _hatching(f"{id_}-hatch"),
         _axis(end_us, scale, height),
         class_="timeline",
         role="img",
-        aria_labelledby=f"{id_}-title {id_}-desc",
+        aria_labelledby=f"{id_}-title {says_id(id_)}",
         xmlns="http://www.w3.org/2000/svg",
         viewBox=f"0 0 {WIDTH} {height}",
         width=str(WIDTH),

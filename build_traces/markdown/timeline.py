@@ -5,7 +5,7 @@ from xml.etree.ElementTree import Element
 
 from build_traces.markdown.block import STEP_OPTION, TraceBlock, figure_of, origin
 from build_traces.markdown.conversion import Conversion
-from build_traces.markdown.html import append, element, scrolling
+from build_traces.markdown.html import append, element, says, scrolling
 from build_traces.markdown.lanes import Lanes, idle_share, idle_spans, lanes_of, plural
 from build_traces.markdown.svg import draw
 from build_traces.markdown.value import shown
@@ -37,14 +37,18 @@ class Timeline(TraceBlock):
         """The SVG, and for each stage a download and a way into Perfetto."""
         lanes = [lanes_of(view) for view in stages]
         names = " and ".join(view.stage.name for view in stages)
-        picture = draw(lanes, conversion.new_id("timeline"), f"Timeline of {names}", " ".join(map(_in_words, lanes)))
+        id_ = conversion.new_id("timeline")
+        picture = draw(lanes, id_, f"Timeline of {names}")
         figure = figure_of(
             self.NAME,
             stages[0] if len(stages) == 1 else None,
             scrolling(f"Timeline of {names}", picture),
             *(_files(conversion, view) for view in stages),
             _legend(lanes),
-            caption=(f"{origin(*stages)}. µs from the start of the step, with the profiler on.",),
+            caption=(
+                says(id_, map(_in_words, lanes)),
+                f"{origin(*stages)}. µs from the start of the step, with the profiler on.",
+            ),
         )
         figure.set("data-stage", " ".join(view.stage.name for view in stages))
         return figure
@@ -64,11 +68,12 @@ def _legend(lanes: list[Lanes]) -> Element:
 
 
 def _in_words(lanes: Lanes) -> str:
-    """What the picture shows, for those who do not see it."""
-    counts = ", ".join(
-        plural(sum(bar.kind in kinds for bar in lanes.gpu_bars), word)
+    """What the picture shows."""
+    counted = {
+        word: sum(bar.kind in kinds for bar in lanes.gpu_bars)
         for word, kinds in (("kernel", KERNELS), ("memset", ("memset",)), ("memcpy", ("memcpy",)))
-    )
+    }
+    counts = ", ".join(plural(count, word) for word, count in counted.items() if count)
     if not lanes.gpu_bars:
         return f"{lanes.stage}: a step of {shown(lanes.step_us)} µs with no work on the GPU."
     first, last = min(bar.start_us for bar in lanes.gpu_bars), max(bar.end_us for bar in lanes.gpu_bars)

@@ -68,7 +68,7 @@ def test_a_bar_is_as_long_as_its_time_and_starts_where_it_starts(repository) -> 
 def test_the_scale_is_the_longest_stage_over_the_width() -> None:
     short = Lanes("a", 40.0, (), (), (bar(10, 20),), ())
     long = Lanes("b", 100.0, (), (), (bar(150, 50),), ())  # ends at 200, behind its step
-    svg = draw([short, long], "t", "title", "words")
+    svg = draw([short, long], "t", "title")
     # 760 - 100 - 16 = 644 px of plot for 200 µs: 3.22 px a µs, for both stages.
     assert (WIDTH, LEFT, RIGHT) == (760, 100, 16)
     assert float(svg.get("data-px-per-us")) == 3.22
@@ -167,14 +167,15 @@ def test_a_label_is_cut_or_left_out_where_it_does_not_fit() -> None:
 def test_the_picture_says_in_words_what_it_shows(repository) -> None:
     made = figure(repository, "mlp_eager")
     svg = made.find(".//svg")
-    title, desc = svg.get("aria-labelledby").split()
-    ids = {e.get("id"): e for e in svg.iter() if e.get("id")}
+    title, says = svg.get("aria-labelledby").split()
+    ids = {e.get("id"): e for e in made.iter() if e.get("id")}
     assert svg.get("role") == "img"
     assert text(ids[title]) == "Timeline of mlp_eager"
     lanes = lanes_of(repository.facts().view("mlp_eager"))
     idle = round(100 * idle_share(lanes.gpu_bars))
-    assert text(ids[desc]).startswith("mlp_eager: 5 kernels, 2 memsets, 0 memcpys in a step of ")
-    assert text(ids[desc]).endswith(f"is idle {idle} % of that time.")
+    assert only(made, "figure-says") is ids[says]
+    assert text(ids[says]).startswith("mlp_eager: 5 kernels, 2 memsets in a step of ")
+    assert text(ids[says]).rstrip().endswith(f"is idle {idle} % of that time.")
 
 
 def test_a_step_without_gpu_work_is_drawn(repository, edit_trace: Callable) -> None:
@@ -248,7 +249,7 @@ def test_each_stage_has_a_download_and_a_way_into_perfetto(repository) -> None:
 def test_two_timelines_on_a_page_have_ids_of_their_own(repository) -> None:
     block = "/// timeline | mlp_eager\n///\n\n"
     ids = [e.get("id") for e in parse(repository.page(block * 2)).iter() if e.get("id")]
-    assert len(ids) == len(set(ids)) == 6  # title, description and hatching of each
+    assert len(ids) == len(set(ids)) == 6  # title, words and hatching of each
 
 
 def test_streams_of_several_gpus_say_which(repository, edit_trace: Callable) -> None:
@@ -273,7 +274,7 @@ def test_an_annotation_around_all_steps_takes_no_row(repository, edit_trace: Cal
 
 
 def test_a_step_that_outlasts_its_work_sets_the_scale() -> None:
-    svg = draw([Lanes("a", 322.0, (), (), (bar(0, 10),), ())], "t", "title", "words")
+    svg = draw([Lanes("a", 322.0, (), (), (bar(0, 10),), ())], "t", "title")
     # 644 px for 322 µs.
     assert rects(svg, "tl-kernel") == [(100.0, 20.0)]
 
