@@ -98,3 +98,15 @@ def test_no_fact_stands_in_a_code_span_where_it_would_stay_as_written(path: Path
 @pytest.mark.parametrize("path", CHAPTERS, ids=lambda path: path.stem)
 def test_a_chapter_has_four_exercises_or_more(path: Path) -> None:
     assert sum(line.startswith("/// predict ") for line in prose(path)) >= 4 or is_draft(path)
+
+
+@pytest.mark.parametrize("path", CHAPTERS, ids=lambda path: path.stem)
+def test_a_chapter_says_at_its_end_what_to_keep(path: Path) -> None:
+    """Behind all questions, as it tells what they teach; only a lab and the ladder may follow."""
+    if is_draft(path):
+        return
+    before, heading, after = path.read_text(encoding="utf-8").partition("\n## What to keep\n\n/// lessons\n///\n")
+    assert heading
+    assert "\n/// predict " in before
+    assert "\n/// predict " not in after
+    assert re.findall(r"^## (.*)$", after, re.MULTILINE) in (["The ladder so far"], ["Do it yourself", "The ladder so far"])

@@ -30,6 +30,7 @@ from build_traces.markdown.kernels import Kernels
 from build_traces.markdown.lab import LabFigure
 from build_traces.markdown.ladder import LadderTable
 from build_traces.markdown.leave_out import LeaveOut
+from build_traces.markdown.lessons import Lessons
 from build_traces.markdown.measures import Measures
 from build_traces.markdown.ops import Ops
 from build_traces.markdown.predict import Predict
@@ -56,6 +57,7 @@ BLOCKS: dict[str, type[TraceBlock]] = {
     "kernels": Kernels,
     "lab": LabFigure,
     "ladder": LadderTable,
+    "lessons": Lessons,
     "measures": Measures,
     "ops": Ops,
     "predict": Predict,
