@@ -1,4 +1,4 @@
-"""`/// predict` and `/// predictions`: what is on the page, what is hidden in it, and what ends the build."""
+"""`/// predict`, `/// predictions` and `/// lessons`: what is on the page, what is hidden in it, and what ends the build."""
 
 import base64
 import json
@@ -504,6 +504,23 @@ def test_an_exercise_without_an_answer_ends_the_build_of_the_page_of_all(reposit
     (FOLDER / "first.toml").write_text(COUNT.replace('}"\nexplain', '} / 2"\nexplain'))
     with pytest.raises(PageError, match="a count is a whole number"):
         predictions(repository)
+
+
+def test_lessons_are_those_of_the_page_in_its_order(repository, show) -> None:
+    blocks = "".join(map(BLOCK.format, ("time", "kernels")))
+    made = show(COUNT + NUMBER, page=f"# The first\n\n{blocks}\n/// lessons\n///\n")
+    lessons = list(only(made, "trace-block--lessons").iter("li"))
+    assert [text(lesson) for lesson in lessons] == ["To guess. ↑", "Memsets are no kernels. ↑"]
+    assert [[em.text for em in lesson.iter("em")] for lesson in lessons] == [[], ["no"]]
+    assert [(link.get("href"), link.get("aria-label")) for lesson in lessons for link in lesson.iter("a")] == [
+        ("#predict-time", "Back to question 1 of 2"),
+        ("#predict-kernels", "Back to question 2 of 2"),
+    ]
+
+
+def test_a_page_that_asks_nothing_has_no_lessons(show) -> None:
+    with pytest.raises(PageError, match=r"first\.md:3: this page asks nothing, so it has no lessons"):
+        show(COUNT, page="# The first\n\n/// lessons\n///\n")
 
 
 def test_no_exercises_are_no_error(repository) -> None:
