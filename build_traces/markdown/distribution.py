@@ -82,4 +82,4 @@ def _process(process: Process, number: int, scale: Scale, y: float) -> Element:
 
 def _in_words(view: StageView) -> str:
     time = view.time_us()
-    return f"{view.stage.name}: medians from {shown(time.low)} to {shown(time.high)} µs."
+    return f"{view.stage.name}: medians from {time.low:,.1f} to {time.high:,.1f} µs."
