@@ -11,6 +11,7 @@ from build_traces.markdown.preflight import outside_code
 
 DOCS = Path("docs")
 CHAPTERS = sorted((DOCS / "chapters").glob("*.md"))
+GLOSSARY = DOCS / "reference" / "glossary.md"
 MOST_WORDS = 1200
 BLOCK = re.compile(r"^/{3,} *(?P<name>[\w-]*)")
 BOLD = r"(?:(?!\n\n|\*\*).)"
@@ -93,6 +94,34 @@ def test_every_figure_is_followed_by_what_to_see_in_it(path: Path) -> None:
 def test_no_fact_stands_in_a_code_span_where_it_would_stay_as_written(path: Path) -> None:
     text = re.sub(r"^(```|~~~).*?^\1", "", path.read_text(encoding="utf-8"), flags=re.DOTALL | re.MULTILINE)
     assert not re.findall(r"`[^`\n]*\{\{[^`\n]*`", text)
+
+
+def entries_that_name(chapter: Path, glossary: str) -> set[str]:
+    """The ids of the glossary's entries in which a link leads to the chapter."""
+    _, *parts = re.split(r"^\S.*\{ *#([\w-]+) *\}$", glossary, flags=re.MULTILINE)
+    names = re.compile(rf"\]\(\.\./chapters/{re.escape(chapter.name)}[)#]")
+    return {name for name, entry in zip(parts[::2], parts[1::2], strict=True) if names.search(entry)}
+
+
+def test_an_entry_of_the_glossary_names_the_chapters_that_it_links() -> None:
+    glossary = """Of all [chapter 1](../chapters/one.md).
+
+Grid { #grid }
+:   Blocks. See
+    [chapter 1](../chapters/one.md#grids).
+
+L2 { #l2 }
+:   A cache, as [the stages](../stages/index.md) and [chapter 2](../chapters/zone.md) have it.
+"""
+    assert entries_that_name(Path("one.md"), glossary) == {"grid"}
+    assert entries_that_name(Path("zone.md"), glossary) == {"l2"}
+
+
+@pytest.mark.parametrize("path", CHAPTERS, ids=lambda path: path.stem)
+def test_an_entry_of_the_glossary_that_names_a_chapter_is_linked_from_there(path: Path) -> None:
+    linked = set(re.findall(r"\]\(\.\./reference/glossary\.md#([\w-]+)\)", "\n".join(prose(path))))
+    missing = entries_that_name(path, GLOSSARY.read_text(encoding="utf-8")) - linked
+    assert missing == set(), "link where the chapter first uses the word, as [grid](../reference/glossary.md#grid)"
 
 
 @pytest.mark.parametrize("path", CHAPTERS, ids=lambda path: path.stem)
