@@ -1,6 +1,7 @@
 """Every chapter keeps the promises that the guide makes of a chapter, read from its source."""
 
 import re
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -12,7 +13,9 @@ from build_traces.markdown.preflight import outside_code
 DOCS = Path("docs")
 CHAPTERS = sorted((DOCS / "chapters").glob("*.md"))
 GLOSSARY = DOCS / "reference" / "glossary.md"
+EXERCISES = sorted((DOCS / "exercises").glob("*.toml"))
 MOST_WORDS = 1200
+MOST_LETTERS_OF_A_LESSON = 110
 BLOCK = re.compile(r"^/{3,} *(?P<name>[\w-]*)")
 BOLD = r"(?:(?!\n\n|\*\*).)"
 QUESTION = re.compile(rf"\*\*{BOLD}*\?{BOLD}*\*\*|^/{{3,}} *predict\b", re.DOTALL | re.MULTILINE)
@@ -139,3 +142,11 @@ def test_a_chapter_says_at_its_end_what_to_keep(path: Path) -> None:
     assert "\n/// predict " in before
     assert "\n/// predict " not in after
     assert re.findall(r"^## (.*)$", after, re.MULTILINE) in (["The ladder so far"], ["Do it yourself", "The ladder so far"])
+
+
+@pytest.mark.parametrize("path", EXERCISES, ids=lambda path: path.stem)
+def test_what_an_exercise_teaches_is_one_short_sentence(path: Path) -> None:
+    """They are read as a list, without their questions."""
+    for exercise in tomllib.loads(path.read_text(encoding="utf-8"))["exercise"]:
+        assert re.fullmatch(r"[A-Z`](?:[^.?!]|\.(?!\s))*\.", exercise["teaches"]), exercise["teaches"]
+        assert len(exercise["teaches"]) <= MOST_LETTERS_OF_A_LESSON, exercise["teaches"]
