@@ -34,12 +34,16 @@ SPACE = r"[^\S\n]*\n?[^\S\n]*"
 BETWEEN = r"(?:[^\S\n]+\n?|\n)[^\S\n]*"
 GAP = rf"(?:[-\u2011]|{SPACE})"
 DIGITS = r"(?:(?<![\w.])(?:\d{1,3}(?:,\d{3})+|\d+)(?:\.\d+)?(?:[eE][-+]?\d+)?[⁰¹²³⁴-⁹⁻]*[¼-¾]?|[¼-¾])"
-WORD = rf"(?i:\b{any_of(NUMBER_WORDS)}(?:[- ]{any_of(NUMBER_WORDS)})?(?:[- ]{any_of(LARGE)})?\b(?: and a half\b)?)"
+WORD = (
+    rf"(?i:\b{any_of(NUMBER_WORDS)}(?:(?:-|{BETWEEN}){any_of(NUMBER_WORDS)})?(?:(?:-|{BETWEEN}){any_of(LARGE)})?\b"
+    rf"(?:{BETWEEN}and{BETWEEN}a{BETWEEN}half\b)?)"
+)
 AMOUNT = (
-    rf"(?i:\ban? {any_of(LARGE)}\b|\b(?:tens|{any_of(LARGE)}s){SPACE}of(?={SPACE}\w)|\ban? (?:couple|pair){SPACE}of)"
+    rf"(?i:\ban?{BETWEEN}{any_of(LARGE)}\b|\b(?:tens|{any_of(LARGE)}s){SPACE}of(?={SPACE}\w)"
+    rf"|\ban?{BETWEEN}(?:couple|pair){SPACE}of)"
 )
 NUMBER = f"(?:{AMOUNT}|{WORD}|{DIGITS})"
-NUMBERS = rf"{NUMBER}(?:{SPACE}(?:-|–|to|and|or|of){SPACE}(?:about |the )?(?:{NUMBER}|{FACT}))*"
+NUMBERS = rf"{NUMBER}(?:{SPACE}(?:-|–|to|and|or|of){SPACE}(?:(?:about|the){BETWEEN})?(?:{NUMBER}|{FACT}))*"
 """`5–7`, `two or three`, `57.7 and {{ … }}`."""
 NO_LETTER = r"(?!\w)"
 
@@ -52,7 +56,7 @@ def quantity(*units: str) -> str:
 # Units
 
 PREFIX = "[kKMGTP]?i?"
-PER_SECOND = rf"[^\S\n]*(?:/|per{SPACE}|a{SPACE})(?:s|sec|second)"
+PER_SECOND = rf"{SPACE}(?:/|per{SPACE}|a{SPACE})(?:s|sec|second)"
 TIME_WORD = "(?:nano|micro|milli)seconds?"
 TIME = ("ns", "[µμu]s", "ms", r"(?<!19\d\d)(?<!20\d\d)s", "min", "h", f"(?i:{TIME_WORD}|seconds?|minutes?|hours?)")
 BYTES = (f"{PREFIX}B", "(?i:(?:kilo|mega|giga|tera|kibi|mebi|gibi|tebi)?bytes?)")
@@ -65,15 +69,18 @@ PART = rf"(?:an?|{NUMBER}){GAP}(?!half\b){any_of(FRACTIONS)}"
 COMPARED = r"(?:as|more|less|faster|slower|longer|shorter|larger|smaller|higher|lower)\b"
 PART_OF = rf"(?<!\bon )(?<!\band ){PART}(?={SPACE}(?:of\b|{COMPARED}|[.,;:)?]|$))"
 PARTS = rf"{NUMBERS}{GAP}{any_of(FRACTIONS)}s\b"
-HALF = r"half (?:of|the|as|an?|that|its|again)\b|(?:by|in|a|one) half\b(?! precision)|halv(?:ed|ing)\b"
-HALVES = r"halves (?:the|its|that|this|it)\b"
+HALF = (
+    rf"half{BETWEEN}(?:of|the|as|an?|that|its|again)\b|(?:by|in|a|one){BETWEEN}half\b(?!{BETWEEN}precision)"
+    r"|halv(?:ed|ing)\b"
+)
+HALVES = rf"halves{BETWEEN}(?:the|its|that|this|it)\b"
 TIMES = rf"{NUMBERS}{GAP}times{SPACE}(?:{COMPARED}|(?:the|that|its)\b)"
 CROSS = rf"{NUMBERS}(?:[x×](?![\w×])(?!{SPACE}[\d{FACT}])|{SPACE}×(?={SPACE}(?:{COMPARED}|the\b)))"
 TWICE = rf"(?:twice|thrice){BETWEEN}(?:as|the|its|that|what)\b"
 DOUBLE = rf"(?:double|triple|quadruple)(?:[sd]\b|{BETWEEN}(?:the|that|its)\b)"
 FOLD = rf"(?:{any_of(NUMBER_WORDS)}|{any_of(LARGE)}|{DIGITS})-?fold\b"
-FACTOR = rf"factor of (?:about )?{NUMBERS}"
-MAGNITUDE = r"orders? of magnitude\b"
+FACTOR = rf"factor{BETWEEN}of{BETWEEN}(?:about{BETWEEN})?{NUMBERS}"
+MAGNITUDE = rf"orders?{BETWEEN}of{BETWEEN}magnitude\b"
 
 # Counts of what a step runs
 
@@ -99,7 +106,7 @@ MANY = rf"(?!(?:one|1){BETWEEN}{any_of(PLURALS)}){NUMBERS}(?:-|{BETWEEN}){ADJECT
 NO_COUNT = rf"[-’']|{BETWEEN}(?:names?|lists?|packages?|at a time|after)\b"
 ONE = rf"(?<!\bthat )(?<!\bthis )(?<!\bwhat )\b(?:one|1|single){BETWEEN}{ADJECTIVES}{any_of(NOUNS)}\b(?!{NO_COUNT})"
 COMPOUND = rf"(?:{WORD}|{DIGITS})-{any_of(NOUNS)}\b"
-COUNT_OF = rf"\b{any_of(NOUNS)} count (?:of|is|was) {NUMBER}"
+COUNT_OF = rf"\b{any_of(NOUNS)}{BETWEEN}count{BETWEEN}(?:of|is|was){BETWEEN}{NUMBER}"
 
 
 def _worded(*patterns: str) -> str:

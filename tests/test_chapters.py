@@ -19,7 +19,7 @@ MOST_LETTERS_OF_A_LESSON = 110
 BLOCK = re.compile(r"^/{3,} *(?P<name>[\w-]*)")
 BOLD = r"(?:(?!\n\n|\*\*).)"
 QUESTION = re.compile(rf"\*\*{BOLD}*\?{BOLD}*\*\*|^/{{3,}} *predict\b", re.DOTALL | re.MULTILINE)
-FIGURES = {"kernels", "ops", "profile", "timeline", "generated", "distribution", "roofline", "measures"}
+FIGURES = {"kernels", "ops", "profile", "timeline", "generated", "distribution", "roofline", "measures", "sweep"}
 
 
 def order() -> list[str]:

@@ -1,5 +1,6 @@
 """No measurement is typed: the text of the guide is searched for numbers that a recording gives."""
 
+import re
 import shutil
 from pathlib import Path
 
@@ -114,6 +115,17 @@ PLANTED = [
 @pytest.mark.parametrize(("line", "says"), PLANTED, ids=[line for line, _ in PLANTED])
 def test_a_typed_measurement_is_found(line: str, says: str) -> None:
     assert found(f"# Title\n\nText.\n\n{line}\n") == [says]
+
+
+SENTENCES = [(line, says) for line, says in PLANTED if re.fullmatch(r"[A-Z][^|`*!&]*", line) and says in line]
+
+
+@pytest.mark.parametrize(("line", "says"), SENTENCES, ids=[line for line, _ in SENTENCES])
+def test_a_typed_measurement_is_found_though_its_line_breaks_inside(line: str, says: str) -> None:
+    before, _, after = line.partition(says)
+    for space in re.finditer(" ", says):
+        broken = f"{before}{says[: space.start()]}\n{says[space.end() :]}{after}"
+        assert [" ".join(one.split()) for one in found(f"# Title\n\nText.\n\n{broken}\n")] == [says], broken
 
 
 def copy_text(root: Path) -> None:
