@@ -141,7 +141,10 @@ def test_a_chapter_says_at_its_end_what_to_keep(path: Path) -> None:
     assert heading
     assert "\n/// predict " in before
     assert "\n/// predict " not in after
-    assert re.findall(r"^## (.*)$", after, re.MULTILINE) in (["The ladder so far"], ["Do it yourself", "The ladder so far"])
+    assert re.findall(r"^## (.*)$", after, re.MULTILINE) in (
+        ["The ladder so far"],
+        ["Do it yourself", "The ladder so far"],
+    )
 
 
 @pytest.mark.parametrize("path", EXERCISES, ids=lambda path: path.stem)

@@ -1,4 +1,4 @@
-"""`/// predict`, `/// predictions` and `/// lessons`: what is on the page, what is hidden in it, and what ends the build."""
+"""`/// predict`, `/// predictions` and `/// lessons`: what is on the page, what is hidden, what ends the build."""
 
 import base64
 import json
