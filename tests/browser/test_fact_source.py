@@ -20,6 +20,17 @@ PLACES = """() => [...document.querySelectorAll("article data, article p, articl
     const {x, y, width, height} = e.getBoundingClientRect();
     return [x, y + scrollY, width, height];
 })"""
+TEXTS = """() => {
+    const texts = document.createTreeWalker(document.querySelector("article"), NodeFilter.SHOW_TEXT);
+    const [range, places] = [document.createRange(), []];
+    while (texts.nextNode()) {
+        range.selectNodeContents(texts.currentNode);
+        const {x, y, width, height} = range.getBoundingClientRect();
+        places.push([x, y, width, height]);
+    }
+    return [places, [...document.querySelectorAll(".trace-scroll")].map(e => e.scrollWidth)];
+}"""
+"""Where each piece of text lies, and how far tables scroll."""
 
 
 @pytest.fixture
@@ -104,6 +115,21 @@ def test_a_tap_elsewhere_closes_it_and_one_on_itself_does_not(phone, site: Site)
     expect(page.locator("[data-told]")).to_have_count(0)
 
 
+def test_a_tap_elsewhere_closes_it_in_a_browser_that_leaves_that_to_the_page(phone, site: Site) -> None:
+    """Safari on iPhones had `popover` for two years before a tap elsewhere closed one."""
+    page = phone.new_page()
+    page.add_init_script("""Object.defineProperty(HTMLElement.prototype, "popover",
+        {set() { this.setAttribute("popover", "manual") }})""")
+    page.goto(site.url + CHAPTER, wait_until="networkidle")
+    number = ready(page.locator(IN_TEXT).first)
+    for shows in (True, False, True):
+        number.tap()
+        page.wait_for_timeout(50)
+        assert page.evaluate(OPEN) == shows
+    page.touchscreen.tap(5, 300)
+    expect(box(page)).to_be_hidden()
+
+
 def test_it_is_not_laid_over_its_number(phone, site: Site) -> None:
     page = reading(phone, site)
     number = page.locator(IN_TEXT).nth(3)
@@ -140,17 +166,13 @@ def test_what_is_no_number_tells_what_its_title_says(
 
 def test_the_wide_reach_of_a_dash_moves_nothing(browser: Browser, site: Site) -> None:
     """A finger hits more than a pointer does, and yet all lies where it lies without that."""
-    page = browser.new_page(viewport={"width": 390, "height": 844})
-    page.goto(site.url, wait_until="networkidle")
-    before = page.evaluate("[...document.querySelectorAll('article td')].map(e => e.getBoundingClientRect().toJSON())")
-    page.close()
-    with browser.new_context(**PHONE | {"is_mobile": False}) as context:
-        page = reading(context, site, "")
-        after = page.evaluate(
-            "[...document.querySelectorAll('article td')].map(e => e.getBoundingClientRect().toJSON())"
-        )
-        dash = ready(page.locator("article td .missing").first).bounding_box()
-    assert after == before
+    places = []
+    for touch in (False, True):
+        with browser.new_context(viewport={"width": 390, "height": 844}, has_touch=touch) as context:
+            page = reading(context, site, "")
+            places.append(page.evaluate(TEXTS))
+            dash = ready(page.locator("article td .missing").first).bounding_box()
+    assert places[0] == places[1]
     assert dash
     assert min(dash["width"], dash["height"]) >= 24
 
@@ -179,22 +201,23 @@ def test_a_number_in_an_option_is_chosen_and_not_explained(phone, site: Site) ->
     assert page.evaluate(OPEN) is False
 
 
-def test_selecting_a_number_by_a_drag_or_twice_a_click_does_not_open_it(desk, site: Site) -> None:
+def test_selecting_a_number_by_a_drag_or_by_two_or_three_clicks_does_not_open_it(desk, site: Site) -> None:
     page = reading(desk, site)
     number = ready(page.locator(f"{IN_TEXT}[title^=between]").first)
     place = number.bounding_box()
     assert place
     middle = place["y"] + place["height"] / 2
-    page.mouse.move(place["x"] + 1, middle)
+    page.mouse.move(place["x"] + 2, middle)
     page.mouse.down()
-    page.mouse.move(place["x"] + place["width"] - 1, middle, steps=5)
+    page.mouse.move(place["x"] + 0.8 * place["width"], middle, steps=5)
     page.mouse.up()
-    assert page.evaluate("getSelection().toString()") == number.inner_text()
-    assert page.evaluate(OPEN) is False
-    page.mouse.click(place["x"] + 200, middle + 300)
-    number.dblclick()
-    assert page.evaluate("getSelection().toString()").strip()
-    assert page.evaluate(OPEN) is False
+    assert page.evaluate("getSelection().toString()") in number.inner_text()
+    for clicks in (0, 2, 3):
+        if clicks:
+            page.mouse.click(place["x"] + 200, middle + 300)
+            number.click(click_count=clicks)
+        assert page.evaluate("getSelection().toString()") != ""
+        assert page.evaluate(OPEN) is False
 
 
 def test_nothing_moves_and_nothing_is_requested(desk, site: Site) -> None:
@@ -208,7 +231,7 @@ def test_nothing_moves_and_nothing_is_requested(desk, site: Site) -> None:
     assert page.evaluate(PLACES) == before
     page.keyboard.press("Escape")
     assert page.evaluate(PLACES) == before
-    assert requests == []
+    assert [url for url in requests if not url.endswith("favicon.svg")] == []  # the icon may come late
 
 
 def test_paper_has_none_of_it(desk, site: Site) -> None:
@@ -305,6 +328,15 @@ def test_keys_that_close_it(desk, site: Site) -> None:
     region.focus()
     page.keyboard.press("ArrowRight")
     expect(box(page)).to_be_hidden()
+
+
+def test_after_a_click_the_arrow_keys_scroll_as_ever(desk, site: Site) -> None:
+    page = reading(desk, site)
+    number = ready(page.locator(".trace-scroll table.ladder data.fact").first)
+    number.click()
+    page.keyboard.press("ArrowRight")
+    expect(box(page)).to_contain_text(title(number))
+    assert number.get_attribute("data-told") == ""
 
 
 def test_no_number_is_a_tab_stop(desk, site: Site) -> None:
