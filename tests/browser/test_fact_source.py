@@ -152,9 +152,7 @@ def test_it_is_not_laid_over_its_number(phone, site: Site) -> None:
     ],
     ids=["dash", "strip", "bar", "digest", "draft"],
 )
-def test_what_is_no_number_tells_what_its_title_says(
-    phone, site: Site, address: str, source: str, within: str
-) -> None:
+def test_what_is_no_number_tells_what_its_title_says(phone, site: Site, address: str, source: str, within: str) -> None:
     page = reading(phone, site, address)
     told = page.locator(f"article {source}").first
     said = told.evaluate("e => e.getAttribute('title') ?? e.querySelector('title').textContent")
