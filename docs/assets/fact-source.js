@@ -71,6 +71,7 @@ function show(source) {
   box.toggleAttribute("data-keys", byKeys);
   const parts = said[1].split(SEPARATOR).flatMap((part) => [" ", make("span", part), SEPARATOR.trimEnd()]).slice(1, -1);
   box.replaceChildren(...(said[0] ? [make("strong", said[0]), " "] : []), ...parts);
+  if (byKeys) source.scrollIntoView({ block: "nearest", inline: "nearest", behavior: "instant" });
   place(source.getBoundingClientRect());
 }
 
@@ -140,10 +141,10 @@ function sourcesIn(root) {
 
 /** @param {KeyboardEvent} press */
 function onKey(press) {
+  if (press.key === "Tab") close(); // it might lie over what gets the focus
   if (press.defaultPrevented || press.ctrlKey || press.metaKey || press.shiftKey || press.altKey) return;
   const region = press.target instanceof Element && press.target.matches(".trace-scroll") ? press.target : null;
-  if (press.key === "Tab") close(); // it might lie over what gets the focus
-  else if (press.key === "Enter" && region) {
+  if (press.key === "Enter" && region) {
     if (shown) close();
     else goTo(sourcesIn(region)[0]);
   } else if (press.key in STEPS && shown && byKeys) {
@@ -157,7 +158,6 @@ function onKey(press) {
 function goTo(source) {
   if (!source) return;
   byKeys = true;
-  source.scrollIntoView({ block: "nearest", inline: "nearest", behavior: "instant" });
   show(source);
 }
 
