@@ -320,8 +320,10 @@ def test_enter_on_a_table_and_the_arrow_keys_tell_every_number_one_after_the_oth
     expect(region).to_be_focused()
 
 
-def test_what_the_arrow_keys_lead_to_is_seen(desk, site: Site) -> None:
+@pytest.mark.parametrize("width", [390, 1440])
+def test_what_the_arrow_keys_lead_to_is_seen(desk, site: Site, width: int) -> None:
     page = reading(desk, site)
+    page.set_viewport_size({"width": width, "height": 900})
     region = page.locator(".trace-scroll:has(table.ladder)")
     region.press("Enter")
     for key in ["ArrowRight"] * 30 + ["ArrowLeft"] * 60:
