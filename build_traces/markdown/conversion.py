@@ -57,6 +57,8 @@ class Conversion:
         self.prose: list[tuple[int, str]] = []
         self.rendered: Counter[tuple[str, str]] = Counter()
         self.unrecorded: set[str] = set()
+        self.chapter = 0
+        """Which chapter this page says that it is; 0 for any other page."""
         self._facts: FreshFacts | None = None
         self._ids = 0
 
@@ -66,6 +68,7 @@ class Conversion:
         self.headers, self.prose = [], []
         self.rendered = Counter()
         self.unrecorded = set()
+        self.chapter = 0
         self._facts = None
         self._ids = 0
 

@@ -1,4 +1,4 @@
-"""The end of a conversion: every block must have been rendered, and a page gets its stamp."""
+"""The end of a conversion: every block must have been rendered, and a page gets its number and its stamp."""
 
 from xml.etree.ElementTree import Element, SubElement
 
@@ -22,7 +22,10 @@ class Finish(Treeprocessor):
         self._check_rendered()
         if self.conversion.page.is_page:
             if self.conversion.unrecorded:
-                seal(self._draft(), self._at_top(root), self.conversion.md.htmlStash.store)
+                seal(self._draft(), self._at_top(root, "aside"), self.conversion.md.htmlStash.store)
+            if self.conversion.chapter:
+                chapter = element("div", f"Chapter {self.conversion.chapter}", class_="which-chapter")
+                seal(chapter, self._at_top(root, "div"), self.conversion.md.htmlStash.store)
             with self.conversion.at(0):
                 stamp = self._stamp()
             seal(stamp, SubElement(root, "aside"), self.conversion.md.htmlStash.store)
@@ -39,9 +42,9 @@ class Finish(Treeprocessor):
                 )
             left[header.key] -= 1
 
-    def _at_top(self, root: Element) -> Element:
+    def _at_top(self, root: Element, tag: str) -> Element:
         """A new element behind the page's title."""
-        made = Element("aside")
+        made = Element(tag)
         root.insert(1 if len(root) and root[0].tag == "h1" else 0, made)
         return made
 

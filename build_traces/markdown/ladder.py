@@ -1,6 +1,7 @@
 """`/// ladder` or `/// ladder | stages`: the stages as one computed table.
 
-With the option `chapter: 3`, the rows that chapters 1 to 3 measure are filled; the later rungs are named.
+With the option `chapter: 3`, the rows that chapters 1 to 3 measure are filled; the later rungs are named. The page is then
+chapter 3, and says so under its title.
 """
 
 from typing import ClassVar
@@ -34,6 +35,7 @@ class LadderTable(TraceBlock):
         """A table, a stage a row."""
         chapter = self.options["chapter"]
         if chapter:
+            conversion.chapter = chapter
             rows = self._climb(conversion, chapter, bool(stages))
         else:
             views = stages or tuple(conversion.facts.view(stage.name) for stage in conversion.facts.ladder.rungs)

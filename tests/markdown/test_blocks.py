@@ -374,6 +374,18 @@ def test_ladder_of_a_chapter_fills_the_rows_so_far_and_names_the_rest(repository
     assert rows[2][1:] == ["chapter 3"]
 
 
+def test_a_chapter_says_under_its_title_which_it_is(repository) -> None:
+    number_chapters(repository, mlp_eager=1)
+    block = "/// ladder\n{}///\n"
+    made = parse(repository.page("# The MLP\n\nText.\n\n" + block.format("    chapter: 4\n"), "chapters/x.md"))
+    said = only(made, "which-chapter")
+    assert text(said) == "Chapter 4"
+    order = [element.tag for element in made.iter() if element.tag in ("h1", "p") or element is said]
+    assert order[:3] == ["h1", "div", "p"]
+    other = parse(repository.page("# The ladder\n\n" + block.format(""), "y.md"))
+    assert not with_class(other, "which-chapter")
+
+
 def test_a_stage_that_is_no_rung_is_not_on_the_ladder_unless_named(repository) -> None:
     number_chapters(repository, mlp_eager=1, mlp_compiled=1)
     path = repository.root / "snippets" / "ladder.toml"
