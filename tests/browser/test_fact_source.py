@@ -55,7 +55,8 @@ def desk(browser: Browser) -> Iterator[BrowserContext]:
 
 def reading(context: BrowserContext, site: Site, address: str = CHAPTER) -> Page:
     page = context.new_page()
-    page.goto(site.url + address, wait_until="networkidle")
+    page.goto(site.url + address)  # loaded: its modules have run, which need not be so when the network is idle
+    page.wait_for_load_state("networkidle")
     return page
 
 
