@@ -1,7 +1,7 @@
 """`/// ladder` or `/// ladder | stages`: the stages as one computed table.
 
-With the option `chapter: 3`, the rows that chapters 1 to 3 measure are filled; the later rungs are named. The page is then
-chapter 3, and says so under its title.
+With the option `chapter: 3`, the rows that chapters 1 to 3 measure are filled; the later rungs are named. The page
+is then chapter 3, and says so under its title.
 """
 
 from typing import ClassVar
