@@ -338,9 +338,8 @@ function stays(block, why = "") {
   if (block.dataset.switched || block.closest("guide-compare")) return;
   const note = make("p", { class: "compare-ours" }, `From our recording, not yours.${why ? ` ${why}` : ""}`);
   block.dataset.switched = "ours";
-  const caption = block.previousElementSibling;
-  if (caption?.querySelector(".figure-says")) caption.before(note); // its words are the picture's
-  else if (block.matches(".trace-scroll")) block.before(note);
+  const caption = block.parentElement?.querySelector(":scope > figcaption:has(.figure-says)"); // its words are the picture's
+  if (block.matches(".trace-scroll")) (caption ?? block).before(note);
   else block.prepend(note);
   undo.push(() => {
     delete block.dataset.switched;

@@ -126,6 +126,18 @@ def test_what_the_recording_lacks_stays_ours_and_is_marked(context, site: Site, 
     )
 
 
+def test_what_stays_ours_is_marked_above_all_that_is_ours(context, site: Site, other) -> None:
+    """A timeline's caption says what our picture shows, so the mark stands above the caption too."""
+    page = kept(context, site, other)
+    opened(page, site, "stages/mlp_eager/")
+    assert counts(page)["facts"] > 0
+    marked = page.evaluate("""() => ["timeline", "ops", "profile"].map((name) => {
+        const figure = document.querySelector(`figure.trace-block--${name}`);
+        return [name, figure.firstElementChild.className, figure.querySelectorAll(".compare-ours").length];
+    })""")
+    assert marked == [[name, "compare-ours", 1] for name in ("timeline", "ops", "profile")]
+
+
 def test_a_kernel_list_becomes_the_readers(context, site: Site, other) -> None:
     page = opened(context.new_page(), site, "stages/mlp_eager/")
     cells = "document.querySelector('table.kernels tbody').rows[0].cells"
