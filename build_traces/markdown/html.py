@@ -78,9 +78,9 @@ def work_key(kind: WorkKind) -> Element:
 def says(picture: str, lines: Iterable[str]) -> Element:
     """What the picture with this id shows, in words: the begin of its caption."""
     made = element("span", class_="figure-says", id=says_id(picture))
-    for line in lines:
+    for number, line in enumerate(lines):
+        append(made, " " if number else "")
         append(made, element("span", line))
-        append(made, " ")
     return made
 
 

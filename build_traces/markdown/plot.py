@@ -54,15 +54,15 @@ def svg(id_: str, title: str, description: str | None, height: float, *content: 
 
     Without a description the caption says what it shows, in the element that has `says_id(id_)`.
     """
-    said = [] if description is None else [element("desc", description, id=f"{id_}-desc")]
+    desc_id = f"{id_}-desc"
     return element(
         "svg",
         element("title", title, id=f"{id_}-title"),
-        *said,
+        *([] if description is None else [element("desc", description, id=desc_id)]),
         *content,
         class_="plot",
         role="img",
-        aria_labelledby=f"{id_}-title {said[0].get('id') if said else says_id(id_)}",
+        aria_labelledby=f"{id_}-title {says_id(id_) if description is None else desc_id}",
         xmlns="http://www.w3.org/2000/svg",
         viewBox=f"0 0 {WIDTH} {height:g}",
         width=str(WIDTH),

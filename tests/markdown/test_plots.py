@@ -79,7 +79,7 @@ def test_a_distribution_has_a_line_a_process_and_a_mark_at_its_median(repository
     first = with_class(groups[1], "plot-range")[0]
     assert [float(first.get(end) or 0) for end in ("x1", "x2")] == pytest.approx([scale.at(71), scale.at(98)], abs=0.01)
     assert (
-        text(only(made, "figure-says")).rstrip()
+        text(only(made, "figure-says"))
         == "mlp_eager: medians from 110.0 to 114.0 µs. mlp_compiled: medians from 80.0 to 84.0 µs."
     )
     assert "5 processes" in text(made[0]) and "3 timed steps" in text(made[0])

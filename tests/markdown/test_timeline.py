@@ -175,7 +175,7 @@ def test_the_picture_says_in_words_what_it_shows(repository) -> None:
     idle = round(100 * idle_share(lanes.gpu_bars))
     assert only(made, "figure-says") is ids[says]
     assert text(ids[says]).startswith("mlp_eager: 5 kernels, 2 memsets in a step of ")
-    assert text(ids[says]).rstrip().endswith(f"is idle {idle} % of that time.")
+    assert text(ids[says]).endswith(f"is idle {idle} % of that time.")
 
 
 def test_a_step_without_gpu_work_is_drawn(repository, edit_trace: Callable) -> None:
