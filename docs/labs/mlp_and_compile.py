@@ -176,7 +176,7 @@ if on_gpu():
 #
 # ## What compiling changes
 #
-# `torch.compile` sees the whole forward before it runs, so it may put neighbours into one kernel.
+# `torch.compile` sees the whole forward before it runs, so it may put neighbors into one kernel.
 #
 # **How many kernels does one forward of the compiled MLP run?**
 

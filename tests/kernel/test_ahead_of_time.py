@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-KERNEL = Path(__file__).parents[2] / "kernel/geglu-gemm"
+ROOT = Path(__file__).parents[2]
 
 # In a process of its own: it must not find Triton's interpreter switched on, nor leave modules behind.
 COMPILE = """
@@ -35,7 +35,7 @@ print(json.dumps([done.asm["ptx"], done.metadata.shared, done.metadata.num_warps
 
 
 def compiled(folder: str, name: str, descriptors: dict, constants: dict, **options: int) -> tuple[str, int, int]:
-    environment = os.environ | {"PYTHONPATH": str(KERNEL / folder), "PYTHONDONTWRITEBYTECODE": "1"}
+    environment = os.environ | {"PYTHONPATH": str(ROOT / folder), "PYTHONDONTWRITEBYTECODE": "1"}
     environment.pop("TRITON_INTERPRET", None)
     command = [sys.executable, "-c", COMPILE, json.dumps([name, descriptors, constants, options])]
     done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
@@ -46,7 +46,7 @@ def compiled(folder: str, name: str, descriptors: dict, constants: dict, **optio
 @pytest.fixture(scope="module")
 def ours() -> tuple[str, int, int]:
     blocks = {"x": [64, 64], "w_gate": [128, 64], "w_up": [128, 64], "out": [64, 128]}
-    return compiled("build/torch-universal", "geglu_gemm", blocks, {}, num_warps=4)
+    return compiled("kernel/geglu-gemm/build/torch-universal", "geglu_gemm", blocks, {}, num_warps=4)
 
 
 def count(pattern: str, ptx: str) -> int:
@@ -86,13 +86,13 @@ def test_it_fits_one_multiprocessor(ours: tuple[str, int, int]) -> None:
 
 def test_the_first_version_compiles_to_the_same_instructions() -> None:
     blocks = {"x": [128, 64], "w_gate": [128, 64], "w_up": [128, 64], "out": [128, 128]}
-    ptx, _, warps = compiled("history", "two_accumulators", blocks, {"GROUP": 8}, num_warps=8, num_stages=3)
+    ptx, _, warps = compiled("snippets", "geglu_gemm_first", blocks, {"GROUP": 8}, num_warps=8, num_stages=3)
     assert warps == 8 and count(r"wgmma\.mma_async\S*m64n128k16", ptx) == 8
     assert count(r"cp\.async\.bulk\.tensor\.2d\.shared", ptx) >= 3
 
 
 def test_the_second_version_has_one_product_for_both() -> None:
     blocks = {"x": [128, 64], "w": [256, 64], "out": [128, 128]}
-    ptx, _, _ = compiled("history", "one_accumulator", blocks, {"GROUP": 8}, num_warps=8, num_stages=3)
+    ptx, _, _ = compiled("snippets", "geglu_gemm_second", blocks, {"GROUP": 8}, num_warps=8, num_stages=3)
     assert count(r"wgmma\.mma_async\S*m64n256k16", ptx) == 4
     assert count(r"cp\.async\.bulk\.tensor\.2d\.shared", ptx) >= 2

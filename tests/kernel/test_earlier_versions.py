@@ -5,12 +5,12 @@ import subprocess
 import sys
 from pathlib import Path
 
-HISTORY = Path(__file__).parents[2] / "kernel/geglu-gemm/history"
+SNIPPETS = Path(__file__).parents[2] / "snippets"
 
 # In float32, because the interpreter's bf16 products are wrong; it also knows no inline assembly.
 RUN = """
 import torch, triton, triton.language as tl
-import one_accumulator as second, two_accumulators as first
+import geglu_gemm_first as first, geglu_gemm_second as second
 
 @triton.jit
 def tanh(x):
@@ -33,7 +33,7 @@ for rows, hidden, dim in [(130, 144, 80), (1, 16, 16), (257, 16, 64)]:
 def test_both_versions_compute_geglu_at_sizes_that_no_tile_divides() -> None:
     environment = os.environ | {
         "TRITON_INTERPRET": "1",
-        "PYTHONPATH": str(HISTORY),
+        "PYTHONPATH": str(SNIPPETS),
         "PYTHONDONTWRITEBYTECODE": "1",
     }
     done = subprocess.run([sys.executable, "-c", RUN], env=environment, capture_output=True, text=True, check=False)
