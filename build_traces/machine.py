@@ -8,11 +8,11 @@ from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
 
-from build_traces import counters, local_kernels
-from build_traces.errors import BuildTracesError, RecordingError
+from build_traces import counters, kernel_packages
+from build_traces.errors import RecordingError
 from build_traces.jobs import NO_GPU, CeilingSample, Probe, Role
-from build_traces.processes import INSTALL_HINT, LOCAL_KERNELS_HINT, Workplace, decode_answer
-from build_traces.recording import Ceilings, Environment, KernelPackage
+from build_traces.processes import INSTALL_HINT, Workplace, decode_answer
+from build_traces.recording import Ceilings, Environment
 
 
 def require_installed(*packages: str) -> None:
@@ -76,20 +76,8 @@ def environment(probe: Probe, commit: str, ncu: Path | None) -> Environment:
         hbm_bytes=probe.hbm_bytes,
         sm_count=probe.sm_count,
         ceilings=Ceilings((), (), ()),
-        kernel_packages=kernel_packages(),
+        kernel_packages=kernel_packages.current(),
     )
-
-
-def kernel_packages() -> tuple[KernelPackage, ...]:
-    """Where the kernel packages come from; the Hub's revision is known once a stage has loaded it.
-
-    Raises RecordingError if LOCAL_KERNELS names no kernel folder.
-    """
-    try:
-        origin = local_kernels.origin()
-    except BuildTracesError as error:
-        raise RecordingError("", error.message, hint=error.hint or LOCAL_KERNELS_HINT) from error
-    return (KernelPackage(origin.repo, origin.kind, origin.detail),)
 
 
 RECORDED_FROM = ("snippets", "build_traces", "kernel")

@@ -18,7 +18,7 @@ from pathlib import Path
 
 import msgspec
 
-from build_traces import counters, machine, record_sweeps, trace
+from build_traces import counters, kernel_packages, machine, record_sweeps, trace
 from build_traces.errors import RecordingError
 from build_traces.freshness import State, status
 from build_traces.half_made import write_whole
@@ -104,6 +104,7 @@ def record(request: Request, reporter: Reporter) -> Outcome:
         environment = machine.environment(probe, commit, request.ncu)
         known = _known_environment(folder, environment, request)
         todo = due(request, folder, environment.machine)
+        _require_one_origin(folder, environment, request, todo)
         plans = [_plan(stage, request.processes, workplace) for stage in todo if isinstance(stage, Stage)]
         sweeps = [
             record_sweeps.plan(sweep, request.sweep_processes, workplace) for sweep in todo if isinstance(sweep, Sweep)
@@ -363,18 +364,29 @@ def _plan(stage: Stage, processes: int, workplace: Workplace) -> Plan:
 
 def _known_environment(folder: Path, environment: Environment, request: Request) -> Environment | None:
     """The recorded environment where its ceilings still hold."""
-    if request.everything or not (folder / ENVIRONMENT_FILE).is_file():
-        return None
+    return None if request.everything else _environment_of(folder, environment.machine)
+
+
+def _environment_of(folder: Path, on: str) -> Environment | None:
+    """What this folder was recorded on, if that is this machine."""
     try:
         known = open_recording(folder).environment
     except RecordingError:
         return None
-    return known if known.machine == environment.machine else None
+    return known if known.machine == on else None
+
+
+def _require_one_origin(folder: Path, environment: Environment, request: Request, todo: list[Recorded]) -> None:
+    """What stays in a recording must have run the kernel packages that environment.json will name."""
+    known = _environment_of(folder, environment.machine)
+    stays = [one.name for one in request.ladder.recorded if one not in todo and (folder / one.name).is_dir()]
+    if known and todo and stays:
+        kernel_packages.require_same(known.kernel_packages, environment.kernel_packages, folder.name, len(stays))
 
 
 def _write_environment(folder: Path, environment: Environment) -> None:
     """Not before a stage is there: until then the old recording stands, on the machine it names."""
-    environment = msgspec.structs.replace(environment, kernel_packages=machine.kernel_packages())
+    environment = msgspec.structs.replace(environment, kernel_packages=kernel_packages.current())
     try:
         write_whole(folder / ENVIRONMENT_FILE, encode(environment))
     except OSError as error:

@@ -153,6 +153,11 @@ def nth_ms(name: str, call: str, nth: int) -> float:
     return statistics.median(one["call_ms"][nth - 1] for one in sweep_calls(name, call))
 
 
+def sweep_gpu_us(name: str, call: str) -> float:
+    """The GPU time of a call once it is warm: the median of its steps, then over the processes."""
+    return statistics.median(statistics.median(one["gpu_us"]) for one in sweep_calls(name, call))
+
+
 def sweep_kernels(name: str, call: str) -> list[str]:
     """The kernels of one call by name: the same in every process."""
     first, *others = (one["kernels"] for one in sweep_calls(name, call))

@@ -240,6 +240,12 @@ ROUTES: dict[str, Route] = {
     # fuse-into-the-gemm
     "gemms-alone": lambda: sum(raw.kernel_us("mlp_liger", position) for position in (1, 2, 4)),
     "kernels-of-the-fused-mlp": lambda: len(raw.work("mlp_fused_gemm")),
+    "time-of-the-first-version": lambda: raw.kernel_us("mlp_fused_first", 1),
+    "ours-or-quack": lambda: right(
+        (ours := max(medians("mlp_fused_gemm")) < min(medians("mlp_quack"))),
+        (theirs := max(medians("mlp_quack")) < min(medians("mlp_fused_gemm"))),
+        not ours and not theirs,
+    ),
     "bytes-of-the-fused-mlp": lambda: sum(raw.hbm_mb("mlp_fused_gemm", position) for position in (1, 2)),
     "roof-of-the-mlp": lambda: right(
         (by_bytes := intensity("mlp_fused_gemm") < ridge()),
@@ -258,6 +264,13 @@ ROUTES: dict[str, Route] = {
     "graphs-of-the-hidden-sweep": lambda: raw.graphs("hidden_dynamic"),
     "liger-at-a-new-hidden-size": lambda: right(
         (new := raw.nth_ms("hidden_liger", "2048", 1) / raw.nth_ms("hidden_liger", "again", 1)) <= 10, new > 10
+    ),
+    "graphs-of-two-types": lambda: raw.graphs("dtype_marked"),
+    "what-any-size-costs": lambda: right(
+        (same := raw.sweep_kernels("batch_compiled", "96") == raw.sweep_kernels("batch_static", "96"))
+        and (warm := raw.sweep_gpu_us("batch_compiled_warm", "96") / raw.sweep_gpu_us("batch_static", "96")) > 1.02,
+        same and warm <= 1.02,
+        not same,
     ),
     "past-the-limit": lambda: right(
         bool(compiled := raw.graphs("limit_static", "72")),

@@ -23,6 +23,10 @@ from build_traces.kernel_names.triton import _LIGER, _OPS
 NVJET_BIAS = "nvjet_sm90_tst_256x128_64x4_1x2_h_bz_coopA_bias_TNT"
 NVJET_A = "nvjet_sm90_tst_256x128_64x4_1x2_h_bz_coopA_TNT"
 NVJET_B = "nvjet_sm90_tst_192x128_64x5_1x2_h_bz_coopB_TNT"
+QUACK = (
+    "kernel_cutlass_kernel_quackepiloguefrontendGemmMod_linear_act_epi_93b70c6335d592ca_g_none_sm9_object_at__"
+    "TiledMMA_ThrLayoutVMNK1281111000_PermutationMNK____MMAAtom_ThrID1281_ShapeMNK64192_0"
+)
 ADD = (
     "void at::native::elementwise_kernel<128, 4, at::native::gpu_kernel_impl_nocast<at::native::CUDAFunctor_add"
     "<c10::BFloat16> >(at::TensorIteratorBase&, at::native::CUDAFunctor_add<c10::BFloat16> const&)"
@@ -125,6 +129,8 @@ FAMILY_AND_SHORT = [
     (XMMA, "xmma", "sm80_xmma_fprop_implicit_gemm_indexed_tf…xecute_kernel_cudnn"),
     (SPLIT_K, "cublas", "cublasLt::splitKreduce_kernel"),
     (SPLIT_K_BARE, "cublas", "splitKreduce_kernel"),
+    (QUACK, "cute_dsl", "kernel_cutlass_kernel_quackepiloguefront…281_ShapeMNK64192_0"),
+    ("kernel_cutlass_without_a_counter", "unknown", None),
     (TENSILE, "tensile", "Cijk_Alik_Bljk_SB_Bias_AS_SAV_UserArgs_MT64x16x32"),
     # No family: cuDNN documents no name, and the last four prove no maker.
     ("void cudnn::ops::nchwToNhwcKernel<float>(int)", "unknown", "cudnn::ops::nchwToNhwcKernel<float>"),
@@ -221,6 +227,16 @@ def test_cutlass_is_read_as_its_library_writes_it() -> None:
         ("tn", "layouts tn (n column-major, t row-major)"),
         ("align8", "inputs aligned to 8 elements"),
     ]
+
+
+# dsl.py of CUTLASS: "kernel_", the prefix "cutlass" with what was mangled, of which 180 characters are kept, and how
+# many kernels came before.
+def test_a_kernel_of_cute_dsl_is_cut_where_its_name_is_joined() -> None:
+    first, middle, last = decode(QUACK).parts
+    assert (first.text, first.meaning) == ("kernel_cutlass", "kernel written in CuTe DSL")
+    assert len("cutlass_") + len(middle.text) == 180 and middle.text.startswith("kernel_quackepilogue")
+    assert (last.text, last.meaning) == ("0", "number 0 among the kernels of the program")
+    assert decode(QUACK.replace("_0", "_12")).parts[-1].text == "12"
 
 
 def test_cutlass_is_read_inside_its_wrappers_and_a_strange_type_there_is_unknown() -> None:

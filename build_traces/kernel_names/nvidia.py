@@ -1,4 +1,4 @@
-"""Names of cuBLAS, cuDNN and CUTLASS."""
+"""Names of cuBLAS, cuDNN, CUTLASS and CuTe DSL."""
 
 import re
 
@@ -145,15 +145,24 @@ def cutlass(name: str) -> KernelName | None:
     return made(name, "cutlass", [wrapper, *parts], short=inner or function.path)
 
 
+# Neither the function nor one argument can be told from the next: all of them may contain underscores.
+_CUTE = re.compile(r"(?P<dsl>kernel_cutlass)_(?P<function>[A-Za-z0-9_]+)_(?P<counter>[0-9]+)")
+_CUTE_PARTS: Meanings = said(
+    f"{_CUTLASS_REPO}/blob/main/python/CuTeDSL/cutlass/base_dsl/dsl.py",
+    dsl="kernel written in CuTe DSL",
+    function="its Python function and what that was called with, cut at 180 characters",
+    counter="number {text} among the kernels of the program",
+)
 _PLAIN = (
     ("nvjet", _NVJET, _NVJET_PARTS),
     ("nvidia_gemm", _NVIDIA_GEMM, _NVIDIA_GEMM_PARTS),
     ("xmma", _XMMA, _XMMA_PARTS),
+    ("cute_dsl", _CUTE, _CUTE_PARTS),
 )
 
 
 def plain(name: str) -> KernelName | None:
-    """A name of cuBLAS or cuDNN that one pattern takes apart."""
+    """A name of cuBLAS, cuDNN or CuTe DSL that one pattern takes apart."""
     for family, pattern, meanings in _PLAIN:
         if match := pattern.fullmatch(name):
             return made(name, family, parts_of(match, meanings), short=name)

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 _CUTLASS_REPO = "https://github.com/NVIDIA/cutlass"
 _CUTLASS_READING = f"{_CUTLASS_REPO}/issues/1025"
 _CUTLASS_PROFILER = f"{_CUTLASS_REPO}/blob/main/media/docs/cpp/profiler.md"
+_CUTE_DSL = f"{_CUTLASS_REPO}/blob/main/python/CuTeDSL/cutlass/base_dsl/dsl.py"
 _PYPROF = "https://github.com/NVIDIA/PyProf/blob/main/pyprof/prof"
 _TAO = (
     "https://github.com/NVIDIA-TAO/tao-pytorch/blob/d999a78b1ddf7ed91f0ec7e3f3ffb80d541aeeb0/"
@@ -89,6 +90,15 @@ _ROWS = (
         "void cutlass::Kernel<cutlass_80_tensorop_s1688gemm_128x128_32x3_nn_align4>",
         "CUTLASS documents its procedural names piece by piece.",
         _CUTLASS_PROFILER,
+    ),
+    Family(
+        "cute_dsl",
+        "CuTe DSL (NVIDIA)",
+        "kernel_cutlass_kernel_quackepiloguefrontendGemmMod_linear_act_epi_93b70c6335d592ca_g_none_sm9_object_at__"
+        "TiledMMA_ThrLayoutVMNK1281111000_PermutationMNK____MMAAtom_ThrID1281_ShapeMNK64192_0",
+        "CUTLASS's source shows how the name is made: the Python function and its arguments run together, cut at 180 "
+        "characters, and a counter. What the arguments say is the library's own.",
+        _CUTE_DSL,
     ),
     Family(
         "inductor",

@@ -72,7 +72,8 @@ def _draw(points: list[Point], ceilings: Ceilings, id_: str) -> Element:
     high = max(ridge(ceilings) * 2, *(point.intensity for point in points)) * 1.1
     floor = min(low * bandwidth, *(point.tflops for point in points)) / 1.1
     x = Scale(low, high, LEFT, right, log=True)
-    y = Scale(floor, peak * 1.15, HEIGHT - BOTTOM, TOP, log=True)
+    top = max(peak, *(point.tflops for point in points)) * 1.15
+    y = Scale(floor, top, HEIGHT - BOTTOM, TOP, log=True)
     meets = ridge(ceilings)
     picture = svg(
         id_,
@@ -83,13 +84,23 @@ def _draw(points: list[Point], ceilings: Ceilings, id_: str) -> Element:
         y_axis(y, LEFT, right, "TFLOP/s"),
         line(x.at(low), y.at(low * bandwidth), x.at(meets), y.at(peak), "plot-roof"),
         line(x.at(meets), y.at(peak), x.at(high), y.at(peak), "plot-roof"),
-        text(f"GEMM, {shown(peak)} TFLOP/s", x.at(high) - 4, y.at(peak) - ABOVE, "end", "plot-roof-name"),
+        _roof_name(points, x, y, meets, peak),
         _slope_name(x, y, low, bandwidth),
     )
     places = spaced([y.at(point.tflops) for point in points], LABEL_GAP, TOP + 6, HEIGHT - BOTTOM)
     for point, place in zip(points, places, strict=True):
         append(picture, _mark(point, x.at(point.intensity), y.at(point.tflops), right, place))
     return picture
+
+
+def _roof_name(points: list[Point], x: Scale, y: Scale, meets: float, peak: float) -> Element:
+    """At the roof's end, or at the ridge where a point stands in the way: the roof is a rate that was measured once."""
+    name = f"GEMM, {shown(peak)} TFLOP/s"
+    end = x.at(x.high) - 4
+    left, lowest = end - len(name) * CHARACTER_WIDTH - ABOVE, y.at(peak) + ABOVE
+    if any(x.at(point.intensity) >= left and y.at(point.tflops) <= lowest for point in points):
+        return text(name, x.at(meets) + 4, y.at(peak) - ABOVE, class_="plot-roof-name")
+    return text(name, end, y.at(peak) - ABOVE, "end", "plot-roof-name")
 
 
 def _slope_name(x: Scale, y: Scale, low: float, bandwidth: float) -> Element:

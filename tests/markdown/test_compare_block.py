@@ -50,7 +50,7 @@ def test_without_scripts_it_names_the_command_line(repository) -> None:
 def test_patterns_are_in_the_dialect_of_the_site(repository) -> None:
     known = tables()
     patterns = [entry[1] for entry in known["patterns"]] + [known["inductor"][0], known["cutlass"][0], known["functor"]]  # type: ignore[index, attr-defined]
-    assert len(patterns) == 7
+    assert len(patterns) == 8
     for pattern in patterns:
         assert "(?P" not in pattern and r"\w" not in pattern
 

@@ -9,8 +9,9 @@ import pytest
 from html_tree import cells, only, parse, text, with_class
 
 from build_traces.errors import PageError
-from build_traces.markdown.plot import Scale, spaced
-from build_traces.recording import middle_nine_tenths
+from build_traces.markdown import roofline
+from build_traces.markdown.plot import CHARACTER_WIDTH, Scale, spaced
+from build_traces.recording import Ceilings, middle_nine_tenths
 
 
 def figure(repository, header: str) -> Element:
@@ -112,6 +113,29 @@ def test_the_roofline_has_the_measured_ceilings_and_each_stage_under_them(reposi
     assert [row[0] for row in cells(only(made, "measures"))] == ["MLP"] or cells(only(made, "measures"))[0][
         3
     ].startswith("10.0")
+
+
+@pytest.mark.parametrize(
+    ("intensity", "tflops", "anchor"),
+    [(11.0, 25.5, "start"), (11.0, 12.0, "end"), (6.2, 25.0, "end")],
+    ids=["above its end", "far below its end", "at the ridge"],
+)
+def test_the_roofs_name_makes_way_for_a_point(intensity: float, tflops: float, anchor: str) -> None:
+    ceilings = Ceilings((4.1e12,), (25e12,), (24e12,))
+    drawn = roofline._draw([roofline.Point("mlp", intensity, tflops)], ceilings, "id")
+    (name,) = [e for e in with_class(drawn, "plot-roof-name") if "GEMM" in text(e)]
+    (mark,) = with_class(drawn, "plot-mark")
+    assert (name.get("text-anchor") == "end") == (anchor == "end")
+    width = len("GEMM, 25.0 TFLOP/s") * CHARACTER_WIDTH
+    left = float(name.get("x") or 0) - (width if anchor == "end" else 0)
+    beside = not left <= float(mark.get("cx") or 0) <= left + width
+    assert beside or float(mark.get("cy") or 0) > float(name.get("y") or 0) + 7
+
+
+def test_a_point_above_the_roof_is_in_the_picture() -> None:
+    drawn = roofline._draw([roofline.Point("mlp", 11.0, 40.0)], Ceilings((4.1e12,), (25e12,), (24e12,)), "id")
+    (mark,) = with_class(drawn, "plot-mark")
+    assert float(mark.get("cy") or 0) > roofline.TOP
 
 
 def test_a_stage_without_hbm_bytes_has_no_place_under_the_roof_and_a_row_that_says_why(repository) -> None:

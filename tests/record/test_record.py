@@ -295,6 +295,40 @@ def test_the_recording_says_which_kernel_package_it_used(
     assert package.detail.startswith("built from liger-kernel 0.8.5, sha256 ")
 
 
+def test_a_recording_has_one_origin_of_its_kernel_packages(
+    bench: Bench, heard: Heard, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = local_kernels.build(bench.root / "liger")
+    monkeypatch.setenv("LOCAL_KERNELS", local_kernels.local_kernels_value(folder))
+    record.record(bench.request("one", "two"), heard)
+    before = (bench.folder / "environment.json").read_bytes()
+    (bench.root / "snippets" / "two.py").write_text("import shared\nNAME = 'changed'\n")
+    monkeypatch.delenv("LOCAL_KERNELS")
+    bench.ran.unlink()
+
+    with pytest.raises(RecordingError) as caught:
+        record.record(bench.request("one", "two"), heard)
+
+    assert f"1 stages of {FOLDER} ran with kernels-community/liger-kernels (local: " in caught.value.message
+    assert "this run would with kernels-community/liger-kernels (hub: version 1)" in caught.value.message
+    assert 'export LOCAL_KERNELS="$(python -m build_traces local-kernels)"' in str(caught.value)
+    assert (bench.folder / "environment.json").read_bytes() == before
+    assert bench.processes("measure") == bench.processes("ceilings") == []
+    # Nothing of the old origin stays where everything is recorded anew.
+    assert record.record(bench.request("one", "two", everything=True), heard).recorded == ("one", "two")
+    (package,) = recording.open_recording(bench.folder).environment.kernel_packages
+    assert package.kind == "hub"
+
+
+def test_back_to_the_hub_is_one_variable_less(bench: Bench, heard: Heard, monkeypatch: pytest.MonkeyPatch) -> None:
+    record.record(bench.request("one", "two"), heard)
+    (bench.root / "snippets" / "two.py").write_text("import shared\nNAME = 'changed'\n")
+    folder = local_kernels.build(bench.root / "liger")
+    monkeypatch.setenv("LOCAL_KERNELS", local_kernels.local_kernels_value(folder))
+    with pytest.raises(RecordingError, match="unset LOCAL_KERNELS"):
+        record.record(bench.request("one", "two"), heard)
+
+
 def test_no_processes_measure_nothing(bench: Bench, heard: Heard) -> None:
     with pytest.raises(RecordingError, match="0 processes measure nothing"):
         record.record(bench.request("good", processes=0), heard)
