@@ -24,6 +24,8 @@ class TraceBlock(Block):
     """Whether the block takes more than one stage."""
     OF_STAGES: ClassVar[bool] = True
     """Whether the argument names stages; else it is an id, which the block itself looks up."""
+    SEARCHED: ClassVar[bool] = True
+    """Whether the site's search reads what is in it; columns of numbers and generated code would only swell the index."""
 
     @abstractmethod
     def render(self, conversion: Conversion, stages: tuple[StageView, ...]) -> Element:
@@ -49,6 +51,8 @@ class TraceBlock(Block):
                 figure = self.render(conversion, self._stages(conversion))
             except NotRecordedError as error:
                 figure = figure_of(self.NAME, None, conversion.not_recorded(error, "p"))
+        if not self.SEARCHED:
+            figure.set("data-search-exclude", "")
         if added := block.get("class"):
             figure.set("class", f"{figure.get('class', '')} {added}")
         block.text = None

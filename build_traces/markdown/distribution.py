@@ -22,6 +22,7 @@ class Distribution(TraceBlock):
     """A line a process: the middle nine tenths of its timed steps, with a mark at the median."""
 
     NAME = "distribution"
+    SEARCHED = False
     MANY = True
 
     def render(self, conversion: Conversion, stages: tuple[StageView, ...]) -> Element:

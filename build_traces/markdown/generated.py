@@ -25,6 +25,7 @@ class Generated(TraceBlock):
     """The kept artefacts of one stage, folded away; or one kernel of them, open."""
 
     NAME = "generated"
+    SEARCHED = False
     OPTIONS: ClassVar[dict[str, list[object]]] = {"kernel": [0, type_integer]}
 
     def render(self, conversion: Conversion, stages: tuple[StageView, ...]) -> Element:

@@ -27,6 +27,7 @@ class LadderTable(TraceBlock):
     """All stages, or those named, in the order given."""
 
     NAME = "ladder"
+    SEARCHED = False
     ARGUMENT = None
     MANY = True
     OPTIONS: ClassVar[dict[str, list[object]]] = {"chapter": [0, type_integer]}

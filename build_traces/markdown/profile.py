@@ -14,6 +14,7 @@ class Profile(TraceBlock):
     """profile.txt of one stage."""
 
     NAME = "profile"
+    SEARCHED = False
 
     def render(self, conversion: Conversion, stages: tuple[StageView, ...]) -> Element:
         """The file in a `<pre>`."""

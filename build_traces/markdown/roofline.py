@@ -35,6 +35,7 @@ class Roofline(TraceBlock):
     """Ceilings as measured; a stage without HBM bytes has no place in the picture, and its row says why."""
 
     NAME = "roofline"
+    SEARCHED = False
     MANY = True
 
     def render(self, conversion: Conversion, stages: tuple[StageView, ...]) -> Element:

@@ -27,6 +27,7 @@ class Sweep(TraceBlock):
     """One or more sweeps that make the same calls."""
 
     NAME = "sweep"
+    SEARCHED = False
     OF_STAGES = False
     OPTIONS: ClassVar[dict[str, list[object]]] = {"show": [FIRST, str]}
 

@@ -30,6 +30,7 @@ class Timeline(TraceBlock):
     """One picture of one or more stages, with the trace files beside it."""
 
     NAME = "timeline"
+    SEARCHED = False
     OPTIONS: ClassVar[dict[str, list[object]]] = STEP_OPTION
     MANY = True
 

@@ -155,9 +155,8 @@ def test_it_is_not_laid_over_its_number(phone, site: Site) -> None:
         (CHAPTER, ".mix", "GEMM"),
         ("stages/mlp_eager/", ".timeline rect.tl-gemm", " µs, from "),
         ("stages/mlp_eager/", ".trace-block--reproduce code[title]", ""),
-        ("stages/mlp_quack/", ".unrecorded", "not recorded yet"),
     ],
-    ids=["dash", "strip", "bar", "digest", "draft"],
+    ids=["dash", "strip", "bar", "digest"],
 )
 def test_what_is_no_number_tells_what_its_title_says(phone, site: Site, address: str, source: str, within: str) -> None:
     page = reading(phone, site, address)

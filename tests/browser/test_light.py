@@ -15,6 +15,7 @@ OTHERS = ["", "claims/", "predictions/", "compare/", "labs/linear/", "stages/mlp
 PHONE, DESK = (412, 823), (1440, 900)
 HTML_KB, ALL_KB = 60, 350
 """Thousands of bytes, gzipped."""
+INDEX = "search/search_index.json"
 TRACE = re.compile(r"/recordings/.*\.(json|gz|txt)$")
 
 SHIFTS = """
@@ -73,6 +74,10 @@ def test_no_trace_is_fetched_before_a_reader_asks_for_it(loaded: Loaded) -> None
     assert [address for address in loaded.sizes if TRACE.search(f"/{address}")] == []
 
 
+def test_the_index_of_the_search_is_not_fetched_before_a_reader_searches(loaded: Loaded) -> None:
+    assert INDEX not in loaded.sizes
+
+
 def test_nothing_moves_on_a_phone(loaded: Loaded) -> None:
     assert loaded.shifts == []
 
@@ -106,13 +111,53 @@ def searching(browser: Browser, site: Site) -> Iterator[Page]:
     page.close()
 
 
+@pytest.mark.parametrize("by", ["pointer", "key", "tap"])
+def test_the_index_of_the_search_comes_when_it_is_wanted_and_once(browser: Browser, site: Site, by: str) -> None:
+    size = PHONE if by == "tap" else DESK
+    context = browser.new_context(viewport={"width": size[0], "height": size[1]}, has_touch=by == "tap")
+    page = context.new_page()
+    asked: list[str] = []
+    page.on("request", lambda request: asked.append(request.url.removeprefix(site.url)))
+    page.goto(site.url + CHAPTERS[0], wait_until="networkidle")
+    assert INDEX not in asked
+    if by == "pointer":
+        page.locator(".md-search").hover()
+        page.wait_for_load_state("networkidle")
+        page.wait_for_timeout(200)
+        assert asked.count(INDEX) == 1, "it comes while the pointer is on its way"
+    elif by == "tap":
+        page.locator("label.md-header__button[for=__search]").tap()
+    else:
+        page.keyboard.press("/")
+    field = page.get_by_role("textbox", name="Search")
+    field.press_sequentially("ridge")
+    expect(page.locator(".md-search-result__item").first).to_be_visible()
+    assert asked.count(INDEX) == 1
+    context.close()
+
+
+def test_a_page_is_styled_for_scripts_before_materials_are_there(browser: Browser, site: Site) -> None:
+    page = browser.new_page()
+    page.route("**/bundle.*.js", lambda route: route.abort())
+    page.goto(site.url)
+    assert page.locator("html").get_attribute("class") == "js js-focus-visible"
+    page.close()
+
+
+def test_no_number_of_a_picture_and_no_generated_code_swells_the_index(site: Site) -> None:
+    index = json.loads((site.folder / INDEX).read_text(encoding="utf-8"))
+    text = " ".join(entry["text"] for entry in index["docs"])
+    assert "async_compile" not in text and "Self CUDA time total" not in text
+    assert "first call" in text  # what is said is in it
+
+
 def test_there_are_kernel_names_to_search_for() -> None:
     assert len(kernel_names()) > 5
 
 
 @pytest.mark.parametrize("name", kernel_names() + PARTS)
 def test_the_name_of_a_kernel_finds_the_pages_that_speak_of_it(searching: Page, site: Site, name: str) -> None:
-    index = json.loads((site.folder / "search" / "search_index.json").read_text(encoding="utf-8"))
+    index = json.loads((site.folder / INDEX).read_text(encoding="utf-8"))
     speaking = [entry["location"] for entry in index["docs"] if name.lower() in entry["text"].lower()]
     pages = {location.partition("#")[0] for location in speaking}
     listing = {location for location in speaking if location.endswith("#kernels")}

@@ -199,6 +199,48 @@ def test_a_chosen_scheme_stays_on_other_pages_before_other_scripts_run(site: Sit
     context.close()
 
 
+def test_a_choice_to_follow_the_system_follows_it_while_the_page_is_open(site: Site, browser: Browser) -> None:
+    context = browser.new_context(color_scheme="light")
+    page = context.new_page()
+    page.goto(site.url, wait_until="networkidle")
+    body, root = page.locator("body"), page.locator("html")
+    expect(body).to_have_attribute("data-md-color-scheme", "default")
+    page.emulate_media(color_scheme="dark")
+    expect(body).to_have_attribute("data-md-color-scheme", "slate")
+    assert root.evaluate("e => getComputedStyle(e).colorScheme") == "dark"  # the scrollbars too
+    header = page.locator(".md-header").evaluate("e => getComputedStyle(e).backgroundColor")
+    assert page.locator("meta[name=theme-color]").get_attribute("content") == header
+    page.locator("label[for=__palette_1]").click()  # light, whatever the system says
+    expect(body).to_have_attribute("data-md-color-scheme", "default")
+    page.emulate_media(color_scheme="light")
+    page.emulate_media(color_scheme="dark")
+    page.wait_for_timeout(100)
+    expect(body).to_have_attribute("data-md-color-scheme", "default")
+    context.close()
+
+
+def test_the_choice_of_a_scheme_goes_round_by_enter(site: Site, browser: Browser) -> None:
+    context = browser.new_context(color_scheme="dark")
+    page = context.new_page()
+    page.goto(site.url, wait_until="networkidle")
+    page.locator("#__palette_0").focus()
+    seen = []
+    for _ in range(3):
+        page.keyboard.press("Enter")
+        page.wait_for_timeout(60)  # two frames, in which all transitions stand still
+        buttons = (
+            "[...document.querySelectorAll('[data-guide=palette] label')].filter(e => !e.hidden).map(e => e.title)"
+        )
+        seen.append((page.locator("body").get_attribute("data-md-color-scheme"), *page.evaluate(buttons)))
+    assert seen == [
+        ("default", "Switch to dark mode"),
+        ("slate", "Follow the system's light or dark mode"),
+        ("slate", "Switch to light mode"),
+    ]
+    assert not page.locator("body[data-md-color-switching]").count()
+    context.close()
+
+
 def test_a_browser_that_keeps_nothing_shows_the_page(site: Site, browser: Browser) -> None:
     context = browser.new_context(color_scheme="dark")
     page = context.new_page()
