@@ -25,7 +25,7 @@ class TraceBlock(Block):
     OF_STAGES: ClassVar[bool] = True
     """Whether the argument names stages; else it is an id, which the block itself looks up."""
     SEARCHED: ClassVar[bool] = True
-    """Whether the site's search reads what is in it; columns of numbers and generated code would only swell the index."""
+    """Whether the site's search reads what is in it: columns of numbers and generated code would swell the index."""
 
     @abstractmethod
     def render(self, conversion: Conversion, stages: tuple[StageView, ...]) -> Element:
