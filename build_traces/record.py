@@ -102,9 +102,11 @@ def record(request: Request, reporter: Reporter) -> Outcome:
         probe = machine.look(workplace)
         folder = request.out / recording_name(probe.gpu, probe.torch)
         environment = machine.environment(probe, commit, request.ncu)
-        known = _known_environment(folder, environment, request)
+        before = _environment_of(folder, environment.machine)
         todo = due(request, folder, environment.machine)
-        _require_one_origin(folder, environment, request, todo)
+        if before:
+            _require_one_origin(folder, before, environment, request, todo)
+        known = None if request.everything else before
         plans = [_plan(stage, request.processes, workplace) for stage in todo if isinstance(stage, Stage)]
         sweeps = [
             record_sweeps.plan(sweep, request.sweep_processes, workplace) for sweep in todo if isinstance(sweep, Sweep)
@@ -362,11 +364,6 @@ def _plan(stage: Stage, processes: int, workplace: Workplace) -> Plan:
     return Plan(stage, digest(stage), measured, measured)
 
 
-def _known_environment(folder: Path, environment: Environment, request: Request) -> Environment | None:
-    """The recorded environment where its ceilings still hold."""
-    return None if request.everything else _environment_of(folder, environment.machine)
-
-
 def _environment_of(folder: Path, on: str) -> Environment | None:
     """What this folder was recorded on, if that is this machine."""
     try:
@@ -376,12 +373,13 @@ def _environment_of(folder: Path, on: str) -> Environment | None:
     return known if known.machine == on else None
 
 
-def _require_one_origin(folder: Path, environment: Environment, request: Request, todo: list[Recorded]) -> None:
+def _require_one_origin(
+    folder: Path, before: Environment, now: Environment, request: Request, todo: list[Recorded]
+) -> None:
     """What stays in a recording must have run the kernel packages that environment.json will name."""
-    known = _environment_of(folder, environment.machine)
     stays = [one.name for one in request.ladder.recorded if one not in todo and (folder / one.name).is_dir()]
-    if known and todo and stays:
-        kernel_packages.require_same(known.kernel_packages, environment.kernel_packages, folder.name, len(stays))
+    if todo and stays:
+        kernel_packages.require_same(before.kernel_packages, now.kernel_packages, folder.name, len(stays))
 
 
 def _write_environment(folder: Path, environment: Environment) -> None:
