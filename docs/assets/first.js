@@ -97,12 +97,17 @@
     return options[index] ? index : 0;
   }
 
+  /** @returns {number} the choice that is drawn, kept or not */
+  function current() {
+    return options.findIndex((option) => option.checked);
+  }
+
   Object.assign(window, { __md_scope: scope, __md_hash: hash, __md_get: get, __md_set: set });
   if (options.length) {
     draw(kept());
     document.head.append(theme);
     addEventListener("load", paintFrame);
-    matchMedia("(prefers-color-scheme: light)").addEventListener("change", () => draw(kept()));
+    matchMedia("(prefers-color-scheme: light)").addEventListener("change", () => draw(current()));
     const form = /** @type {HTMLElement} */ (options[0].closest("form"));
     form.addEventListener("change", (event) => {
       const index = options.indexOf(/** @type {HTMLInputElement} */ (event.target));
@@ -115,7 +120,7 @@
     });
     form.addEventListener("keydown", (event) => {
       if (event.key !== "Enter") return;
-      const next = options[(options.findIndex((option) => option.checked) + 1) % options.length];
+      const next = options[(current() + 1) % options.length];
       next.click();
       next.focus();
     });
@@ -131,7 +136,7 @@
     function look(event) {
       if (event.target instanceof Element && event.target.closest(`${QUERY}, [for=__search]`)) resolve(true);
     }
-    for (const type of ["focusin", "pointerover", "touchstart"]) addEventListener(type, look, { passive: true });
+    for (const type of ["focusin", "pointerover"]) addEventListener(type, look, { passive: true });
   });
 
   /** Material asks for the index of the search, by far the largest file, in every page; it comes once it is wanted. */

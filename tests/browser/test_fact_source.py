@@ -168,6 +168,16 @@ def test_what_is_no_number_tells_what_its_title_says(phone, site: Site, address:
     assert box(page).evaluate("e => e.textContent") == said
 
 
+def test_what_is_not_recorded_yet_tells_what_its_title_says(phone, site: Site) -> None:
+    """No committed page has any, so one is written as `Conversion.not_recorded` writes it."""
+    page = reading(phone, site)
+    page.evaluate("""() => document.querySelector("article h1").insertAdjacentHTML("afterend",
+        '<p class="unrecorded" title="stage mlp: it is not recorded yet">not recorded yet</p>')""")
+    ready(page.locator("article .unrecorded")).tap()
+    expect(box(page)).to_be_visible()
+    assert box(page).evaluate("e => e.textContent") == "stage mlp: it is not recorded yet"
+
+
 def test_the_wide_reach_of_a_dash_moves_nothing(browser: Browser, site: Site) -> None:
     """A finger hits more than a pointer does, and yet all lies where it lies without that."""
     places = []
