@@ -1,6 +1,7 @@
 """The built site as the browser tests see it: its pages, and what a page did while it was open."""
 
 import functools
+import re
 import threading
 import time
 from collections.abc import Iterator
@@ -80,10 +81,33 @@ class _QuietHandler(SimpleHTTPRequestHandler):
     def log_message(self, *_: object) -> None: ...
 
 
+class _SlowHandler(_QuietHandler):
+    """Sends a page's first screens in pieces of a row or a paragraph, some frames apart: each is drawn."""
+
+    def do_GET(self) -> None:
+        path = Path(self.translate_path(self.path))
+        page = path / "index.html" if path.is_dir() else path
+        if page.suffix != ".html" or not page.is_file():
+            super().do_GET()
+            return
+        text = page.read_text(encoding="utf-8")
+        head, content = text.split("<h1", 1)
+        self.send_response(200)
+        self.send_header("Content-Type", "text/html; charset=utf-8")
+        self.end_headers()
+        # a piece ends with a row or a paragraph: the rest of a line moves what is there of it, and no style helps that
+        pieces = re.findall(r".+?</(?:tr|dd|p|li|h2|figcaption|svg)>|.+", content, re.DOTALL)
+        for piece in [f"{head}<h1", *pieces[:80], "".join(pieces[80:])]:
+            self.wfile.write(piece.encode())
+            self.wfile.flush()
+            time.sleep(0.05)
+
+
 @contextmanager
-def serve(folder: Path) -> Iterator[str]:
+def serve(folder: Path, *, slowly: bool = False) -> Iterator[str]:
     """Serve a folder on a free port; gives the URL, with a slash at the end."""
-    server = ThreadingHTTPServer(("127.0.0.1", 0), functools.partial(_QuietHandler, directory=str(folder)))
+    handler = _SlowHandler if slowly else _QuietHandler
+    server = ThreadingHTTPServer(("127.0.0.1", 0), functools.partial(handler, directory=str(folder)))
     threading.Thread(target=server.serve_forever, daemon=True).start()
     try:
         yield f"http://127.0.0.1:{server.server_address[1]}/"

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 import pytest
-from built_site import DOCS, PAGES, Site
+from built_site import DOCS, PAGES, Site, serve
 from playwright.sync_api import Browser, Page, Response, expect
 
 CHAPTERS = [address for address in PAGES if address.startswith("chapters/")]
@@ -85,6 +85,19 @@ def test_nothing_moves_on_a_phone(loaded: Loaded) -> None:
 @pytest.mark.parametrize("address", CHAPTERS + OTHERS, ids=lambda address: address or "start")
 def test_nothing_moves_on_a_desk(browser: Browser, site: Site, address: str) -> None:
     assert read(browser, site, address, DESK).shifts == []
+
+
+@pytest.mark.parametrize("size", [PHONE, DESK], ids=["phone", "desk"])
+@pytest.mark.parametrize("address", ["", "stages/", "stages/matmul_add/", "chapters/nn-linear/", "claims/"])
+def test_nothing_moves_while_a_page_comes_slowly(
+    browser: Browser, site: Site, address: str, size: tuple[int, int]
+) -> None:
+    with serve(site.folder, slowly=True) as url:
+        page = browser.new_page(viewport={"width": size[0], "height": size[1]})
+        page.add_init_script(SHIFTS)
+        page.goto(url + address, wait_until="networkidle")
+        assert page.evaluate("shifts") == []
+        page.close()
 
 
 # Search
