@@ -1,4 +1,4 @@
-"""The end of a conversion: every block must have been rendered, and a page gets its number and its stamp."""
+"""The end of a conversion: every block must have been rendered; tables get regions, a page its number and its stamp."""
 
 from xml.etree.ElementTree import Element, SubElement
 
@@ -7,6 +7,7 @@ from markdown.treeprocessors import Treeprocessor
 
 from build_traces.markdown.conversion import Conversion
 from build_traces.markdown.html import element, seal
+from build_traces.markdown.prose_tables import give_regions
 from build_traces.recording import ENVIRONMENT_FILE, short_commit
 
 
@@ -20,6 +21,7 @@ class Finish(Treeprocessor):
     def run(self, root: Element) -> None:
         """Called by Python-Markdown. Raises PageError."""
         self._check_rendered()
+        give_regions(root)
         if self.conversion.page.is_page:
             if self.conversion.unrecorded:
                 seal(self._draft(), self._at_top(root, "aside"), self.conversion.md.htmlStash.store)
