@@ -135,11 +135,11 @@ class GuideCompare extends HTMLElement {
    */
   async #import(name, { exported, decoded }) {
     const kept = await keep({ exported, decoded, saved: new Date().toISOString() });
+    this.#loose = kept ? null : factsOf({ exported, decoded, saved: "" });
+    await this.#showKept(); // before it is said: who hears it finds it
     this.#status.textContent = kept
       ? `Read ${name}. Every page of this guide shows its numbers now.`
       : `Read ${name}, but this browser does not let the page keep it, so no other page can show it.`;
-    this.#loose = kept ? null : factsOf({ exported, decoded, saved: "" });
-    await this.#showKept();
   }
 
   async #showKept() {
