@@ -21,7 +21,7 @@ class Finish(Treeprocessor):
     def run(self, root: Element) -> None:
         """Called by Python-Markdown. Raises PageError."""
         self._check_rendered()
-        give_regions(root)
+        give_regions(root, self.md)
         if self.conversion.page.is_page:
             if self.conversion.unrecorded:
                 seal(self._draft(), self._at_top(root, "aside"), self.conversion.md.htmlStash.store)

@@ -26,6 +26,11 @@ def test_a_table_in_a_list_stays_in_its_item(repository) -> None:
     assert len(with_class(root, "prose")) == 1
 
 
+def test_a_heading_may_hold_facts_and_signs(repository) -> None:
+    root = parse(repository.page(f"# Title\n\n## {{{{ mlp_eager.kernel_count }}}} kernels & `a<b>`\n\n{TABLE}"))
+    assert only(root, "trace-scroll").get("aria-label") == "5 kernels & a<b>, table"
+
+
 def test_a_page_without_a_heading_still_names_the_region(repository) -> None:
     assert only(parse(repository.page(TABLE)), "trace-scroll").get("aria-label") == "Table"
 
